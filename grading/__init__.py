@@ -1,0 +1,1 @@
+"""Mainline's engine: the rooms are described in docs/architecture.md."""

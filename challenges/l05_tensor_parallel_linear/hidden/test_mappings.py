@@ -1,0 +1,106 @@
+"""Adjoints of the six borders of a tensor-parallel region."""
+
+import contextlib
+
+import pytest
+import torch
+
+from grading import lab
+
+# name: (flags, side of x, side of y). A "same" side is equal on all ranks and counts once; an "own" side differs by
+# rank and adds up.
+BORDERS = {
+    "copy": ({}, "same", "own"),
+    "reduce": ({}, "own", "same"),
+    "scatter": ({}, "same", "own"),
+    "gather": ({}, "own", "same"),
+    "seq_gather": ({"tensor_parallel_output_grad": True}, "own", "own"),
+    "seq_reduce_scatter": ({}, "own", "own"),
+}
+
+
+def shapes(name, tp):
+    """(shape of x, shape of F x) on one rank; the whole tensor is [4, 3, 8]."""
+    whole, thin, short = (4, 3, 8), (4, 3, 8 // tp), (4 // tp, 3, 8)
+    return {
+        "scatter": (whole, thin),
+        "gather": (thin, whole),
+        "seq_gather": (short, whole),
+        "seq_reduce_scatter": (whole, short),
+    }.get(name, (whole, whole))
+
+
+def draw(lab, shape, side, tp):
+    """One tensor a rank: the same for all, or each its own."""
+    tensors = [torch.randn(shape, generator=lab.generator, dtype=torch.float64) for _ in range(tp)]
+    return tensors if side == "own" else tensors[:1] * tp
+
+
+def inner(a, b, side):
+    """The inner product of two tensors spread over ranks."""
+    products = [torch.sum(left * right).item() for left, right in zip(a, b, strict=True)]
+    return sum(products) if side == "own" else products[0]
+
+
+@lab.contract(3, topic="adjoint")
+@pytest.mark.parametrize("tp", [2, 4])
+def test_adjoint_identity(lab, tp):
+    """Each backward is the adjoint of its forward: ⟨F x, y⟩ = ⟨x, Fᵀ y⟩, and Fᵀ y is equal on ranks where x is."""
+    groups = [list(range(tp))]
+    xs = {name: draw(lab, shapes(name, tp)[0], BORDERS[name][1], tp) for name in BORDERS}
+    ys = {name: draw(lab, shapes(name, tp)[1], BORDERS[name][2], tp) for name in BORDERS}
+    cases = [
+        {
+            "name": name,
+            "flags": flags,
+            "by_rank": [{"x": x, "y": y} for x, y in zip(xs[name], ys[name], strict=True)],
+        }
+        for name, (flags, _, _) in BORDERS.items()
+    ]
+    out = lab.run("region", ranks=tp, cases=cases, groups=groups)
+    for i, name in enumerate(BORDERS):
+        check_border(lab, name, xs[name], ys[name], [rank[i] for rank in out])
+
+
+def check_border(lab, name, xs, ys, out):
+    """The identity for one border; the note names the border that breaks it."""
+    _, x_side, y_side = BORDERS[name]
+    fxs, ftys = [rank["Fx"] for rank in out], [rank["Fty"] for rank in out]
+    with lab_note(lab, name):
+        for rank, fty in enumerate(ftys):
+            lab.check(
+                fty.shape == xs[rank].shape, f"{name}: Fᵀ y has x's shape on rank {rank}", xs[rank].shape, fty.shape
+            )
+            if x_side == "same":
+                lab.close(fty, ftys[0], tol=1e-12, what=f"{name}: Fᵀ y on rank {rank} against rank 0")
+        left, right = inner(fxs, ys, y_side), inner(xs, ftys, x_side)
+        near = abs(left - right) <= 1e-12 * max(1.0, abs(left))
+        lab.check(near, f"{name}: ⟨F x, y⟩ = ⟨x, Fᵀ y⟩", left, right)
+
+
+@contextlib.contextmanager
+def lab_note(lab, name):
+    """Note `name` when the checks inside fail."""
+    try:
+        yield
+    except BaseException:
+        lab.note(name)
+        raise
+
+
+@lab.contract(3, topic="adjoint")
+@pytest.mark.parametrize("tp", [2])
+def test_gather_seq_flag(lab, tp):
+    """After a sequence gather, a sharded consumer's gradients are summed and cut, a duplicated one's are only cut."""
+    xs = draw(lab, (2, 3, 4), "own", tp)
+    y = draw(lab, (2 * tp, 3, 4), "same", tp)[0]
+    cases = [
+        {"name": "seq_gather", "flags": {"tensor_parallel_output_grad": flag}, "by_rank": [{"x": x} for x in xs]}
+        for flag in (True, False)
+    ]
+    out = lab.run("region", ranks=tp, cases=cases, groups=[list(range(tp))], y=y)
+    for rank, (sharded, duplicated) in enumerate(out):
+        lab.close(sharded["Fx"], torch.cat(xs), what=f"gathered sequence on rank {rank}")
+        own = y.chunk(tp)[rank]
+        lab.close(duplicated["Fty"], own, tol=1e-12, what=f"flag False, rank {rank}")
+        lab.close(sharded["Fty"], tp * own, tol=1e-12, what=f"flag True, rank {rank}")

@@ -1,0 +1,77 @@
+"""Algorithms of the PPO trainer. Mirrors verl/trainer/ppo/core_algos.py.
+
+A response may hold tokens that the model did not write: the output of a tool, padding. response_mask is 1 at the
+model's own tokens. Letters in shapes: bs rows, T response positions, C the chunk.
+"""
+
+import torch
+import torch.nn.functional as F
+
+import mini_infra.verl.utils.torch_functional as verl_F
+
+
+def compute_gae_advantage_return(
+    token_level_rewards: torch.Tensor,
+    values: torch.Tensor,
+    response_mask: torch.Tensor,
+    gamma: float,
+    lam: float,
+    bootstrap_values: torch.Tensor | None = None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """GAE over the model's own tokens only: the recurrence jumps over masked positions.
+
+    token_level_rewards, values: [bs, T]; response_mask: [bs, T] of 0 and 1, float, int or bool;
+    bootstrap_values: [bs], the value of the state after each row's last valid token (None: zeros, all terminated).
+    With next(t) the first index after t whose mask is 1:
+      mask 1: A_t = r_t + gamma * v_next - v_t + gamma * lam * A_next(t), where v_next is values[next(t)], or
+              bootstrap_values (and A_next = 0) after the row's last valid token;
+      mask 0: A_t = A_next(t), or 0 if there is none. Rewards and values there are ignored: they may be NaN or inf.
+    Results: (advantages, returns), both [bs, T] in the dtype of values (fp16 and bf16 computed in fp32, rounded once),
+    without grad; the inputs are not modified. returns = A + values at every position;
+    advantages = masked_whiten(A, response_mask).
+    Work: at most 80 + 8 * ceil(T / 128) torch operations for the whole call, none of them larger than
+    4 * max(bs * (T + 128), 128 * 128) elements.
+    Errors: AssertionError unless rewards has two axes and values and mask its shape; ValueError where the mask selects
+    fewer than two positions of the batch.
+    """
+    assert token_level_rewards.ndim == 2, f"rewards must be [bs, T], got {tuple(token_level_rewards.shape)}"
+    assert values.shape == response_mask.shape == token_level_rewards.shape, "rewards, values and mask differ in shape"
+    with torch.no_grad():
+        dtype = torch.promote_types(torch.promote_types(token_level_rewards.dtype, values.dtype), torch.float32)
+        valid, value = response_mask.bool(), values.to(dtype)
+        rank = valid.cumsum(dim=1) - valid.long()  # valid tokens before t: the place of t among them, or of next(t)
+        length = valid.sum(dim=1, keepdim=True)  # [bs, 1]
+        reward = _pack_left(token_level_rewards.to(dtype), valid, rank)
+        packed = _pack_left(value, valid, rank)
+        if bootstrap_values is not None:
+            packed.scatter_(1, length, bootstrap_values.to(dtype)[:, None])
+        delta = reward[:, :-1] + gamma * packed[:, 1:] - packed[:, :-1]
+        own = torch.arange(valid.shape[1], device=valid.device) < length  # the bootstrap itself is no token
+        scanned = _discounted_sums(torch.where(own, delta, 0.0), gamma * lam)
+        advantages = scanned.gather(1, rank)  # at mask 0 the rank is next(t)'s, or the first free column: 0
+        returns = (advantages + value).to(values.dtype)
+        return verl_F.masked_whiten(advantages, valid).to(values.dtype), returns
+
+
+def _pack_left(x: torch.Tensor, valid: torch.Tensor, rank: torch.Tensor) -> torch.Tensor:
+    """The valid entries of each row, moved together to its left; zeros after them. [bs, T] -> [bs, T + 1]"""
+    width = x.shape[1]
+    # Masked entries all go to one spare column on the right, which is wiped: selected away, never multiplied.
+    packed = x.new_zeros(len(x), width + 1).scatter(1, torch.where(valid, rank, width), x)
+    packed[:, width] = 0.0
+    return packed
+
+
+def _discounted_sums(x: torch.Tensor, discount: float, chunk: int = 128) -> torch.Tensor:
+    """S_t = x_t + discount * S_{t+1} over the rows of x [bs, T], in chunks; the chunks' heads by the same function."""
+    rows, length = x.shape
+    size = min(chunk, length)
+    steps = torch.arange(size, device=x.device)
+    powers = (discount ** torch.arange(size + 1, dtype=torch.float64, device=x.device)).to(x.dtype)
+    weights = powers[(steps[:, None] - steps).clamp(min=0)].tril()  # [k, t] = discount^(k - t) for k >= t
+    if length <= chunk:
+        return x @ weights
+    local = F.pad(x, (0, -length % chunk)).view(rows, -1, chunk) @ weights  # [bs, n, C]
+    heads = _discounted_sums(local[:, :, 0], discount**chunk, chunk)  # [bs, n]: S where each chunk begins
+    carry = F.pad(heads[:, 1:], (0, 1))[:, :, None] * powers[1:].flip(0)  # C steps from a chunk's first position
+    return (local + carry).view(rows, -1)[:, :length]

@@ -38,28 +38,36 @@ def compute_gae_advantage_return(
     assert values.shape == response_mask.shape == token_level_rewards.shape, "rewards, values and mask differ in shape"
     with torch.no_grad():
         dtype = torch.promote_types(torch.promote_types(token_level_rewards.dtype, values.dtype), torch.float32)
-        valid, value = response_mask.bool(), values.to(dtype)
-        rank = valid.cumsum(dim=1) - valid.long()  # valid tokens before t: the place of t among them, or of next(t)
-        length = valid.sum(dim=1, keepdim=True)  # [bs, 1]
-        reward = _pack_left(token_level_rewards.to(dtype), valid, rank)
-        packed = _pack_left(value, valid, rank)
-        if bootstrap_values is not None:
-            packed.scatter_(1, length, bootstrap_values.to(dtype)[:, None])
-        delta = reward[:, :-1] + gamma * packed[:, 1:] - packed[:, :-1]
-        own = torch.arange(valid.shape[1], device=valid.device) < length  # the bootstrap itself is no token
-        scanned = _discounted_sums(torch.where(own, delta, 0.0), gamma * lam)
-        advantages = scanned.gather(1, rank)  # at mask 0 the rank is next(t)'s, or the first free column: 0
+        reward, value, valid = token_level_rewards.to(dtype), values.to(dtype), response_mask.bool()
+        after = value.new_zeros(len(value)) if bootstrap_values is None else bootstrap_values.to(dtype)
+        rank = valid.cumsum(dim=1) - valid.long()  # how many valid tokens precede t: the place of t, or of next(t)
+        deltas = _packed_deltas(reward, value, valid, rank, gamma, after)
+        # At mask 0 the same index reads A of next(t), or the first column behind the last token, which is 0.
+        advantages = _discounted_sums(deltas, gamma * lam).gather(1, rank)
         returns = (advantages + value).to(values.dtype)
         return verl_F.masked_whiten(advantages, valid).to(values.dtype), returns
 
 
-def _pack_left(x: torch.Tensor, valid: torch.Tensor, rank: torch.Tensor) -> torch.Tensor:
-    """The valid entries of each row, moved together to its left; zeros after them. [bs, T] -> [bs, T + 1]"""
-    width = x.shape[1]
-    # Masked entries all go to one spare column on the right, which is wiped: selected away, never multiplied.
-    packed = x.new_zeros(len(x), width + 1).scatter(1, torch.where(valid, rank, width), x)
-    packed[:, width] = 0.0
-    return packed
+def _packed_deltas(
+    reward: torch.Tensor,
+    value: torch.Tensor,
+    valid: torch.Tensor,
+    rank: torch.Tensor,
+    gamma: float,
+    after: torch.Tensor,
+) -> torch.Tensor:
+    """TD errors of the valid tokens, moved together to the left of each row [bs, T]; zeros behind them.
+
+    rank [bs, T]: the column of each valid token; after [bs]: the value behind the last one.
+    """
+    width = value.shape[1]
+    slot = torch.where(valid, rank, width)  # masked tokens share a spare column on the right
+    reward, value = (x.new_zeros(len(x), width + 1).scatter(1, slot, x) for x in (reward, value))
+    length = valid.sum(dim=1, keepdim=True)  # [bs, 1]
+    value.scatter_(1, length, after[:, None])
+    deltas = reward[:, :-1] + gamma * value[:, 1:] - value[:, :-1]
+    # Selected, not multiplied: the spare column may hold NaN.
+    return torch.where(torch.arange(width, device=value.device) < length, deltas, 0.0)
 
 
 def _discounted_sums(x: torch.Tensor, discount: float, chunk: int = 128) -> torch.Tensor:

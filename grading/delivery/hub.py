@@ -1,0 +1,194 @@
+"""The local hub: a bare repository whose proc-receive hook grades `git push hub HEAD:refs/for/lab/l05`."""
+
+import io
+import json
+import os
+import re
+import shlex
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+
+import git
+from rich.console import Console
+
+from grading.course import trees
+from grading.course.catalog import Course, CourseError, Lab
+from grading.course.submission import Refused, Submission, from_commit
+from grading.delivery import plumbing, records
+from grading.delivery.pktline import Answer, Command, Conversation
+from grading.delivery.plumbing import ZERO
+from grading.delivery.publish import Published, publish
+from grading.delivery.records import Record
+from grading.feedback.advice import Attempt, advise
+from grading.feedback.terminal import render_terminal
+from grading.judge.grade import grade
+from grading.judge.report import Report
+
+CONFIG = "labs.json"
+ERRORS = "labs-errors.log"
+WIDTH = 88  # of a terminal with git's "remote: " in front: 96 columns
+SETTINGS = {
+    "receive.procReceiveRefs": ["refs"],  # every ref: what is no refs/for is refused by the hook
+    "receive.advertisePushOptions": ["true"],
+    "receive.maxInputSize": ["8m"],
+    "receive.unpackLimit": ["1"],  # keep the pack as it came: unpacking would blow a bomb up into loose objects
+    "core.bigFileThreshold": ["1m"],
+    "transfer.fsckObjects": ["true"],
+    "transfer.hideRefs": ["refs/attempts", "refs/publish"],
+}
+
+
+class HubError(Exception):
+    """The folder is no hub, or its course is gone; the message is one line that says what to do."""
+
+
+@dataclass(frozen=True)
+class Hub:
+    repo: git.Repo
+    course: Course
+    jailed: bool
+    engine: str
+    say: Callable[[str], None]
+
+
+def init(hub: Path, course_root: Path, jailed: bool = True, engine: str = "") -> list[Published]:
+    """Make (or bring up to date) a hub: lab branches, hook and settings; nothing else of the course goes in."""
+    course = Course.load(course_root)
+    repo = git.Repo.init(hub, bare=True)
+    for name, (first, *more) in SETTINGS.items():
+        repo.git.config("--replace-all", name, first)
+        for value in more:
+            repo.git.config("--add", name, value)
+    published = publish(course, course.labs, hub, engine)
+    repo.git.symbolic_ref("HEAD", f"refs/heads/{course.labs[0].branch}")
+    _write(hub / CONFIG, json.dumps({"course": str(course_root.resolve()), "jailed": jailed, "engine": engine}))
+    _write(hub / "hooks" / "proc-receive", _hook(), mode=0o755)
+    return published
+
+
+def open_hub(hub: Path, say: Callable[[str], None] = lambda line: None) -> Hub:
+    """The hub in the folder `hub` with its course; HubError when it has none."""
+    try:
+        settings = json.loads((hub / CONFIG).read_text())
+        course = Course.load(Path(settings["course"]))
+        return Hub(git.Repo(hub), course, settings["jailed"], settings["engine"], say)
+    except (OSError, ValueError, KeyError, CourseError, git.GitError) as error:
+        raise HubError(f"{hub} is no working hub ({error}): run `labs hub init {hub} --course PATH`") from None
+
+
+def receive(hub: Path, source: BinaryIO, sink: BinaryIO, stderr: TextIO) -> None:
+    """The proc-receive hook: answer each command of one push for itself; `stderr` is what the learner sees."""
+    talk = Conversation(source, sink)
+    commands = talk.commands()
+
+    def say(line: str) -> None:
+        print(line, file=stderr, flush=True)
+
+    try:
+        desk = open_hub(hub, say)
+        answers = [_answer(desk, command, talk.options) for command in commands]
+    except HubError as error:
+        answers = [Answer(command, reason=str(error)) for command in commands]
+    talk.reply(answers)
+
+
+def _answer(hub: Hub, command: Command, options: dict[str, str]) -> Answer:
+    reason, lab = _broken(hub, command)
+    if lab is None:
+        return Answer(command, reason=reason)
+    user = _user(hub.repo, command.new, options)
+    try:
+        known = records.find(hub.repo, command.new, lab.id, user)
+        result = known or _graded(hub, lab, command.new, user)
+    except Exception as error:  # whatever it was, it is ours: the learner's push says so and counts nothing
+        with (Path(hub.repo.git_dir) / ERRORS).open("a") as log:
+            traceback.print_exc(file=log)
+        return Answer(command, reason=f"the hub failed ({type(error).__name__}), nothing was counted: push again")
+    if known:
+        hub.say(f"{command.new[:7]} was graded on {known.when}; this push counts no attempt\n{known.text}")
+    return Answer(command, shown_as=result.attempt_ref)
+
+
+def _broken(hub: Hub, command: Command) -> tuple[str, Lab | None]:
+    """Why a command cannot be graded, or the lab that it is for."""
+    if not command.ref.startswith("refs/for/"):
+        return "answers are pushed to refs/for/lab/lNN, nothing else", None
+    lab_id = command.ref.removeprefix("refs/for/lab/")
+    lab = next((lab for lab in hub.course.labs if lab.id == lab_id), None)
+    if lab is None:
+        return f"no such lab: {lab_id[:40]}", None
+    if command.new == ZERO:
+        return "there is nothing to delete: a push here grades a commit", None
+    if not plumbing.is_commit(hub.repo, command.new):
+        return "not a commit: push a branch", None
+    return "", lab
+
+
+def _user(repo: git.Repo, commit: str, options: dict[str, str]) -> str:
+    """Whose attempt it is: the push option `user`, else the committer's mail up to the @; fit for a ref name."""
+    name = options.get("user") or repo.git.show("-s", "--no-mailmap", "--format=%ce", commit).partition("@")[0]
+    return re.sub(r"[^a-z0-9_-]+", "-", name.lower())[:40].strip("-") or "learner"
+
+
+def _graded(hub: Hub, lab: Lab, commit: str, user: str) -> Record:
+    hub.say(f"grading {lab.branch} at {commit[:7]} …")
+    report = grade(hub.course, lab, _submission(hub, lab, commit), jailed=hub.jailed, on_event=_progress(hub.say))
+    report = report.model_copy(update={"commit": commit})
+    before = [attempt_of(one) for one in records.attempts(hub.repo, lab.id, user)]
+    advice = advise(hub.course, lab, report, before)
+    text = _rendered(report, advice)
+    hub.say(text)
+    return records.save(hub.repo, records.record(lab.id, user, commit, report, advice, text))
+
+
+def _submission(hub: Hub, lab: Lab, commit: str) -> Submission | Refused:
+    starter = trees.starter_tree(hub.course, lab, hub.engine)
+    try:
+        return from_commit(Path(hub.repo.git_dir), commit, lab, starter, f"refs/heads/{lab.branch}")
+    except Refused as refused:
+        return refused
+
+
+def _progress(say: Callable[[str], None]) -> Callable[[dict[str, Any]], None]:
+    def on_event(event: dict[str, Any]) -> None:
+        if event["event"] == "test":
+            say(f"  {event['index']:>2}/{event['of']} {event['outcome']:<8} {event['sentence'] or event['id']}")
+
+    return on_event
+
+
+def _rendered(report: Report, advice: Any) -> str:
+    console = Console(file=io.StringIO(), width=WIDTH, color_system=None)
+    console.print(render_terminal(report, advice))
+    return console.file.getvalue()
+
+
+def attempt_of(one: Record) -> Attempt:
+    """A record as feedback counts it."""
+    failing = [test for test in one.report["tests"] if test["outcome"] in ("failed", "timeout")]
+    topics = list(dict.fromkeys(test["topic"] for test in failing if test["topic"]))
+    return Attempt(one.attempt, one.user, one.commit, one.verdict, topics, one.when)
+
+
+def attempts(hub: Path, lab: str, user: str) -> list[Attempt]:
+    """The counted attempts of one learner in one lab, oldest first."""
+    return [attempt_of(one) for one in records.attempts(git.Repo(hub), lab, user)]
+
+
+def _hook() -> str:
+    """What the pusher runs from (folder, variables) must not reach the grader: -I and an empty environment."""
+    python, path = shlex.quote(sys.executable), shlex.quote(os.environ.get("PATH", os.defpath))
+    return f"""#!/bin/sh
+exec env -i PATH={path} HOME="$HOME" LANG=C.UTF-8 {python} -I -m grading.cli.main hub receive "$PWD"
+"""
+
+
+def _write(path: Path, text: str, mode: int = 0o644) -> None:
+    fresh = path.with_name(path.name + ".new")
+    fresh.write_text(text)
+    fresh.chmod(mode)
+    fresh.replace(path)

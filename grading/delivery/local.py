@@ -1,0 +1,94 @@
+"""The learner's own book-keeping in `<git common dir>/labs/state.json`: attempts, hints, seals, times."""
+
+import contextlib
+import fcntl
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from grading.judge.report import Report
+
+FILE = "state.json"
+
+
+@dataclass
+class Mark:
+    """One grading of this clone: commit (None: the work tree), verdict, topics of the failed tests, ISO 8601 UTC."""
+
+    commit: str | None
+    verdict: str
+    topics: list[str]
+    when: str
+
+
+@dataclass
+class LabState:
+    """What happened in one lab. `hints`: topic -> highest level asked for; `seals`: name -> when it was earned."""
+
+    started: str = ""
+    attempts: list[Mark] = field(default_factory=list)
+    hints: dict[str, int] = field(default_factory=dict)
+    seals: dict[str, str] = field(default_factory=dict)
+    solution: str = ""  # "earned …" or "anyway …", with the time
+    branch: str = ""  # the learner's own branch
+
+    def mark(self, report: Report, commit: str | None) -> None:
+        """Note one counted grading, and the seal that a PASS earns."""
+        topics = list(dict.fromkeys(test.topic for test in report.failed if test.topic))
+        self.attempts.append(Mark(commit, str(report.verdict), topics, now()))
+        if report.verdict == "PASS" and report.counts:
+            self.seals.setdefault(report.seal, now())
+
+    @property
+    def passed(self) -> bool:
+        return any(mark.verdict == "PASS" for mark in self.attempts)
+
+
+State = dict[str, LabState]  # by lab id
+
+
+def now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def load(common_dir: Path) -> State:
+    """The state of the clone whose shared git directory is `common_dir`; a damaged file is set aside."""
+    path = common_dir / "labs" / FILE
+    try:
+        raw = json.loads(path.read_text())
+        return {lab: _lab_state(fields) for lab, fields in raw.items()}
+    except FileNotFoundError:
+        return {}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        with contextlib.suppress(OSError):
+            path.replace(path.with_suffix(".broken"))
+        return {}
+
+
+def _lab_state(fields: dict) -> LabState:
+    return LabState(**{**fields, "attempts": [Mark(**mark) for mark in fields["attempts"]]})
+
+
+@contextlib.contextmanager
+def updating(common_dir: Path, lab: str) -> Iterator[LabState]:
+    """The state of one lab to change; written back whole when the block ends without an error."""
+    folder = common_dir / "labs"
+    folder.mkdir(exist_ok=True)
+    with open(folder / "state.lock", "a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        state = load(common_dir)
+        yield state.setdefault(lab, LabState())
+        _save(folder, state)
+
+
+def _save(folder: Path, state: State) -> None:
+    text = json.dumps({lab: asdict(one) for lab, one in state.items()}, indent=1)
+    with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as fresh:
+        fresh.write(text)
+        fresh.flush()
+        os.fsync(fresh.fileno())
+    Path(fresh.name).replace(folder / FILE)

@@ -1,0 +1,192 @@
+"""Publishing: lab branches as roots of their own, append-only, the same SHAs on any machine."""
+
+import contextlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import git
+
+from grading.course import trees
+from grading.course.catalog import Course, Lab
+from grading.delivery import plumbing
+from grading.delivery.leaks import leaks
+from grading.delivery.plumbing import ZERO, RefsMoved, RefUpdate, Tree
+from grading.delivery.stream import Stream
+
+WHO = "Mainline <labs@mainline.invalid>"
+EPOCH = 1_735_689_600  # 2025-01-01 UTC; version n of a branch is dated n days later
+DAY = 86_400
+SCRATCH = "refs/publish/"
+
+
+class PublishError(Exception):
+    """Nothing was published; the message is one line for the maintainer."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """One branch after publishing. `old` is None for a new branch; `shows` are holes with their reference body."""
+
+    lab: str
+    branch: str
+    old: str | None
+    new: str
+    changed: bool
+    shows: list[str]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    lab: Lab
+    snapshot: Tree
+    starter: Tree
+    old: str | None
+    unchanged: bool
+
+    @property
+    def ref(self) -> str:
+        return f"refs/heads/{self.lab.branch}"
+
+    @property
+    def scratch(self) -> str:
+        return SCRATCH + self.lab.id
+
+
+def publish(course: Course, labs: Sequence[Lab], repo: Path, engine: str = "") -> list[Published]:
+    """Bring the branches of `labs` in the repository at `repo` up to date, all or none.
+
+    A new branch gets two commits (snapshot, then starter), an update two more on the old tip, an unchanged one
+    none. Raises PublishError, before anything is written, when a branch would show what it must not.
+    """
+    target = _open(repo)
+    with plumbing.exclusive(target):
+        plans = _plan(course, labs, target, engine)
+        todo = [plan for plan in plans if not plan.unchanged]
+        _refuse_leaks(course, todo)
+        _refuse_checked_out(target, todo)
+        tips = _write(target, todo) if todo else {}
+    return [_published(course, plan, tips) for plan in plans]
+
+
+def publish_to(course: Course, labs: Sequence[Lab], to: str, start: Path, engine: str = "") -> list[Published]:
+    """`publish` into a repository on this disk, or to the remote `to` (a name known at `start`, or a URL)."""
+    if Path(to).is_dir():
+        return publish(course, labs, Path(to), engine)
+    url = _url(to, start)
+    with tempfile.TemporaryDirectory(prefix="labs-publish-") as folder:
+        local = git.Repo.init(folder, bare=True)
+        with _refused_by(url):
+            local.git.fetch("--quiet", url, "+refs/heads/lab/*:refs/heads/lab/*")
+        published = publish(course, labs, Path(folder), engine)
+        specs = [f"refs/heads/{one.branch}:refs/heads/{one.branch}" for one in published if one.changed]
+        if specs:
+            with _refused_by(url):
+                local.git.push("--quiet", "--atomic", url, *specs)
+    return published
+
+
+def _open(path: Path) -> git.Repo:
+    try:
+        return plumbing.open_repository(path)
+    except (git.InvalidGitRepositoryError, git.NoSuchPathError):
+        raise PublishError(f"{path} is not a Git repository: make one with `git init --bare {path}`") from None
+
+
+def _url(to: str, start: Path) -> str:
+    if ":" in to or "/" in to:
+        return to
+    with contextlib.suppress(git.GitError):
+        return plumbing.open_repository(start).git.remote("get-url", "--push", "--", to)
+    raise PublishError(f"{to!r} is no folder, no URL and no remote of this repository (see `git remote -v`)")
+
+
+@contextlib.contextmanager
+def _refused_by(url: str) -> Iterator[None]:
+    try:
+        yield
+    except git.GitCommandError as error:
+        raise PublishError(f"{url}: {plumbing.last_line(error)}") from None
+
+
+def _plan(course: Course, labs: Sequence[Lab], repo: git.Repo, engine: str) -> list[_Plan]:
+    tips = plumbing.refs(repo, *(f"refs/heads/{lab.branch}" for lab in labs)) if labs else {}
+    published = _published_trees(repo, [commit for commit, _ in tips.values()])
+    plans = []
+    for lab in labs:
+        old, _ = tips.get(f"refs/heads/{lab.branch}", (None, None))
+        snapshot, starter = trees.snapshot_tree(course, lab), trees.starter_tree(course, lab, engine)
+        same = old is not None and published[old] == (plumbing.tree_id(snapshot), plumbing.tree_id(starter))
+        plans.append(_Plan(lab, snapshot, starter, old, same))
+    return plans
+
+
+def _published_trees(repo: git.Repo, commits: list[str]) -> dict[str, tuple[str, str]]:
+    """Tip -> (tree of its snapshot, tree of its starter)."""
+    if not commits:
+        return {}
+    try:
+        names = [name for c in commits for name in (f"{c}~1^{{tree}}", f"{c}^{{tree}}", f"{c}:.lab.json")]
+        found = repo.git.rev_parse(*names).splitlines()
+    except git.GitCommandError:
+        raise PublishError("a branch lab/… here was not made by `labs publish`: rename it first") from None
+    return {commit: (found[3 * i], found[3 * i + 1]) for i, commit in enumerate(commits)}
+
+
+def _refuse_leaks(course: Course, plans: list[_Plan]) -> None:
+    for plan in plans:
+        found = [*leaks(course, plan.lab, plan.snapshot), *leaks(course, plan.lab, plan.starter)]
+        if found:
+            raise PublishError(f"{plan.lab.id}: " + "; ".join(dict.fromkeys(found)))
+
+
+def _refuse_checked_out(repo: git.Repo, plans: list[_Plan]) -> None:
+    busy = {line.removeprefix("branch ") for line in repo.git.worktree("list", "--porcelain").splitlines()}
+    for plan in plans:
+        if plan.ref in busy:
+            raise PublishError(f"{plan.lab.branch} is checked out in a work tree: switch that to another branch first")
+
+
+def _write(repo: git.Repo, plans: list[_Plan]) -> dict[str, str]:
+    """Objects first, behind scratch refs; then every branch moves in one transaction. Returns lab id -> new tip."""
+    _drop_scratch(repo)
+    stream = Stream(WHO)
+    for plan in plans:
+        _commits(stream, plan, _version(repo, plan.old))
+    plumbing.fast_import(repo, stream.finish())
+    scratch = plumbing.refs(repo, SCRATCH)
+    tips = {plan.lab.id: scratch[plan.scratch][0] for plan in plans}
+    moves = [RefUpdate(plan.ref, tips[plan.lab.id], plan.old or ZERO) for plan in plans]
+    try:
+        plumbing.transaction(repo, [*moves, *(RefUpdate(p.scratch, ZERO, tips[p.lab.id]) for p in plans)])
+    except RefsMoved as error:
+        _drop_scratch(repo)
+        raise PublishError(f"a branch moved meanwhile, nothing was published: run it again ({error})") from None
+    return tips
+
+
+def _drop_scratch(repo: git.Repo) -> None:
+    left = plumbing.refs(repo, SCRATCH)
+    if left:
+        plumbing.transaction(repo, [RefUpdate(ref, ZERO, commit) for ref, (commit, _) in left.items()])
+
+
+def _version(repo: git.Repo, old: str | None) -> int:
+    return 1 if old is None else int(repo.git.rev_list("--count", "--first-parent", old)) // 2 + 1
+
+
+def _commits(stream: Stream, plan: _Plan, version: int) -> None:
+    date = EPOCH + version * DAY
+    title = f"{plan.lab.id}: {plan.lab.title}"
+    stream.commit(
+        plan.scratch, f"{title}\n\nSnapshot {version}: what the lab stands on.\n", date, plan.snapshot, plan.old
+    )
+    stream.commit(
+        plan.scratch, f"{title}\n\nStarter {version}: the holes, the task, the public tests.\n", date, plan.starter
+    )
+
+
+def _published(course: Course, plan: _Plan, tips: dict[str, str]) -> Published:
+    new = tips.get(plan.lab.id) or plan.old
+    return Published(plan.lab.id, plan.lab.branch, plan.old, new, not plan.unchanged, trees.shows(course, plan.lab))

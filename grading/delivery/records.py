@@ -1,0 +1,154 @@
+"""The hub's memory: one record a graded commit, lab and learner, as git notes; one ref an attempt.
+
+A note of refs/notes/labs is JSON lines, one record each. Whoever can fetch from the hub can read them, so
+only what the learner is told goes in: no examiner's `look_for`, no line of a hidden test.
+"""
+
+import contextlib
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, is_dataclass
+from typing import Any
+
+import git
+
+from grading.delivery import plumbing
+from grading.delivery.plumbing import ZERO, RefsMoved, RefUpdate
+from grading.delivery.stream import Stream
+from grading.judge.report import Report
+
+NOTES = "refs/notes/labs"
+SCRATCH = "refs/publish/notes"
+WHO = "Mainline hub <hub@mainline.invalid>"
+COUNTED = {"PASS", "FAIL", "TIMEOUT", "TAMPER"}
+EXAMINERS = "look_for"
+TRIES = 20
+
+
+@dataclass(frozen=True)
+class Record:
+    """What the hub remembers of one grading. `attempt` is None when it counts as none; `when` is ISO 8601 UTC."""
+
+    lab: str
+    user: str
+    commit: str
+    attempt: int | None
+    when: str
+    report: dict[str, Any]
+    advice: dict[str, Any] | None
+    text: str = ""
+
+    @property
+    def verdict(self) -> str:
+        return self.report["verdict"]
+
+    @property
+    def attempt_ref(self) -> str:
+        return f"refs/attempts/{self.lab}/{self.user}/{self.attempt}" if self.attempt else ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.lab, self.user
+
+
+def of_commit(repo: git.Repo, commit: str) -> list[Record]:
+    """The records of one commit, oldest first."""
+    with contextlib.suppress(git.GitCommandError):
+        return _parse(repo.git.notes("--ref", NOTES, "show", commit))
+    return []
+
+
+def find(repo: git.Repo, commit: str, lab: str, user: str) -> Record | None:
+    """The verdict that `user` already has for this commit in `lab`; an INFRA is none."""
+    found = [r for r in of_commit(repo, commit) if r.key == (lab, user) and r.verdict != "INFRA"]
+    return found[-1] if found else None
+
+
+def everything(repo: git.Repo) -> list[Record]:
+    """All records of the hub, oldest first."""
+    if NOTES not in plumbing.refs(repo, NOTES):
+        return []
+    listing = repo.git.notes("--ref", NOTES, "list").splitlines()
+    notes = [plumbing.read_blob(repo, line.split(" ")[0]) or b"" for line in listing]
+    return sorted((record for note in notes for record in _parse(note.decode())), key=lambda record: record.when)
+
+
+def attempts(repo: git.Repo, lab: str, user: str) -> list[Record]:
+    """The counted gradings of one learner in one lab, by attempt number."""
+    commits = {commit for commit, _ in plumbing.refs(repo, f"refs/attempts/{lab}/{user}").values()}
+    found = [r for commit in commits for r in of_commit(repo, commit) if r.key == (lab, user) and r.attempt]
+    return sorted(found, key=lambda record: record.attempt or 0)
+
+
+def record(lab: str, user: str, commit: str, report: Report, advice: Any, text: str) -> Record:
+    """A record of a fresh grading, without the examiners' part; `save` gives it its attempt number."""
+    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    plain = report.model_dump(mode="json")
+    return Record(lab, user, commit, None, when, public(plain), public(_plain(advice)), text)
+
+
+def public(value: Any) -> Any:
+    """`value` (JSON-like) without examiners' notes and without source lines of files that no branch shows."""
+    if isinstance(value, Mapping):
+        if "function" in value and str(value.get("path", "")).startswith(("hidden/", "/", "..")):
+            value = {**value, "text": ""}
+        return {key: public(inner) for key, inner in value.items() if key != EXAMINERS}
+    return [public(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def save(repo: git.Repo, fresh: Record) -> Record:
+    """Keep a record: attempt ref and note move in one transaction, tried again when another push was faster.
+
+    An INFRA record never takes the place of a verdict, and only COUNTED verdicts take an attempt number.
+    """
+    for _ in range(TRIES):
+        with plumbing.exclusive(repo), contextlib.suppress(RefsMoved):
+            return _save_once(repo, fresh)
+    raise RefsMoved(f"{NOTES} moved {TRIES} times: push again")
+
+
+def _save_once(repo: git.Repo, fresh: Record) -> Record:
+    if fresh.verdict in COUNTED:
+        fresh = Record(**{**_fields(fresh), "attempt": _next_attempt(repo, fresh)})
+    others = of_commit(repo, fresh.commit)
+    kept = [r for r in others if r.key != fresh.key or r.verdict != "INFRA"]
+    if fresh.verdict == "INFRA" and any(r.key == fresh.key for r in kept):
+        return fresh
+    updates = [_note(repo, fresh.commit, [*kept, fresh])]
+    if fresh.attempt:
+        updates.append(RefUpdate(fresh.attempt_ref, fresh.commit, ZERO))
+    plumbing.transaction(repo, [*updates, RefUpdate(SCRATCH, ZERO, updates[0].new)])
+    return fresh
+
+
+def _next_attempt(repo: git.Repo, fresh: Record) -> int:
+    taken = plumbing.refs(repo, f"refs/attempts/{fresh.lab}/{fresh.user}")
+    return 1 + max((int(ref.rpartition("/")[2]) for ref in taken), default=0)
+
+
+def _note(repo: git.Repo, commit: str, kept: list[Record]) -> RefUpdate:
+    """Write the note's objects behind a scratch ref; the move of NOTES is left to the transaction."""
+    left = plumbing.refs(repo, SCRATCH, NOTES)
+    if SCRATCH in left:
+        plumbing.transaction(repo, [RefUpdate(SCRATCH, ZERO, left[SCRATCH][0])])
+    old = left[NOTES][0] if NOTES in left else None
+    content = "".join(json.dumps(_fields(one)) + "\n" for one in kept)
+    stream = Stream(WHO)
+    stream.note(SCRATCH, f"{kept[-1].lab}: {kept[-1].verdict}\n", int(time.time()), commit, content.encode(), old)
+    plumbing.fast_import(repo, stream.finish())
+    return RefUpdate(NOTES, plumbing.refs(repo, SCRATCH)[SCRATCH][0], old or ZERO)
+
+
+def _parse(note: str) -> list[Record]:
+    return [Record(**json.loads(line)) for line in note.split("\n") if line]
+
+
+def _fields(one: Record) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in Record.__dataclass_fields__}
+
+
+def _plain(advice: Any) -> Any:
+    if advice is None:
+        return None
+    return asdict(advice) if is_dataclass(advice) else advice.model_dump(mode="json")

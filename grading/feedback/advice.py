@@ -1,0 +1,106 @@
+"""What goes with a Report: the diagnosis, the hint that was earned, the exam, the command that repeats it.
+
+This is the one place where feedback reads the course's files; rendering takes Report and Advice and reads nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import Field
+
+from grading.course import snapshots
+from grading.course.catalog import Course, Lab
+from grading.feedback import diagnose, exam, hints, outline
+from grading.feedback.diagnose import Diagnosis
+from grading.feedback.exam import Asked
+from grading.feedback.hints import Hint
+from grading.judge.report import Model, Report, Verdict
+
+
+class Attempt(Model):
+    """One earlier graded push. `topics` are those of its failing tests."""
+
+    n: int
+    user: str
+    commit: str
+    verdict: Verdict
+    topics: list[str] = Field(default=[])
+    when: str = ""
+    seal: str = "patch"
+
+
+class Advice(Model):
+    """Free of anything hidden: it is stored where learners can read it."""
+
+    diagnosis: Diagnosis | None = None
+    topic: str = ""
+    hint: Hint | None = None
+    exam: list[Asked] = Field(default=[])
+    repeat_command: str
+    attempt: int = Field(default=0, description="0: this run is no attempt")
+    seals: dict[str, bool] = Field(default={}, description="the lab's seals in order: does the learner have it")
+
+
+def advise(
+    course: Course,
+    lab: Lab,
+    report: Report,
+    attempts: Sequence[Attempt] | None,
+    asked: Mapping[str, int] | None = None,
+) -> Advice:
+    """`attempts`: the learner's earlier ones, without this one; None when this run is no attempt (`labs test`).
+
+    `asked`: the highest level per topic that the learner asked for by `labs hint`.
+    """
+    topic = hints.topic_of(report)
+    return Advice(
+        diagnosis=_diagnosis(lab, report),
+        topic=topic,
+        hint=_hint(course, lab, report, topic, attempts, asked or {}),
+        exam=_exam(course, lab, report),
+        repeat_command=repeat_command(course, report),
+        attempt=0 if attempts is None or report.verdict is Verdict.INFRA else len(attempts) + 1,
+        seals=_seals(lab, report, attempts or []),
+    )
+
+
+def topics(report: Report) -> list[str]:
+    """The topics of the failing tests, for the Attempt that remembers this report."""
+    return list(dict.fromkeys(test.topic for test in report.failed if test.topic))
+
+
+def _diagnosis(lab: Lab, report: Report) -> Diagnosis | None:
+    if report.verdict not in (Verdict.FAIL, Verdict.TIMEOUT) or outline.common(report):
+        return None
+    return diagnose.nearest(diagnose.fingerprint(report), diagnose.load(lab), diagnose.texts(lab))
+
+
+def _hint(
+    course: Course, lab: Lab, report: Report, topic: str, attempts: Sequence[Attempt] | None, asked: Mapping[str, int]
+) -> Hint | None:
+    if not topic or (outline.common(report) and not outline.failures(report)[0].holes):
+        return None
+    failing = 0 if attempts is None else 1 + sum(topic in attempt.topics for attempt in attempts)
+    return hints.give(hints.load(lab), topic, hints.level(failing, course.hint_after, asked.get(topic, 0)))
+
+
+def _exam(course: Course, lab: Lab, report: Report) -> list[Asked]:
+    if report.verdict is not Verdict.PASS or outline.public(report):
+        return []
+    locks = snapshots.load(course.root)
+    return [exam.asked(one, locks) for one in exam.draw(exam.load(lab), report.commit or report.base)]
+
+
+def repeat_command(course: Course, report: Report) -> str:
+    """What repeats this grading on the learner's machine; a sealed course has only the public tests there."""
+    if outline.public(report) or course.mode == "sealed":
+        return "labs test"
+    seal = " --seal mainline" if report.seal == "mainline" else ""
+    return f"labs grade {report.lab} --seed {report.seed}{seal}{' --no-jail' if report.jail == 'none' else ''}"
+
+
+def _seals(lab: Lab, report: Report, attempts: Sequence[Attempt]) -> dict[str, bool]:
+    passed = {attempt.seal for attempt in attempts if attempt.verdict is Verdict.PASS}
+    if report.verdict is Verdict.PASS and report.counts and not outline.public(report):
+        passed.add(report.seal)
+    names = ["patch", *(["mainline"] if lab.seals.mainline else []), "exam"]
+    return {name: name in passed for name in names}

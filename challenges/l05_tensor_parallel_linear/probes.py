@@ -1,9 +1,17 @@
-"""Probes of l05: what the ranks do. They build layers from what the judge sent, run them, and return what came out."""
+"""Probes of l05: what the ranks do. They build layers from what the judge sent, run them, and return what came out.
+
+`groups` is a list of lists of global ranks; each rank works in the group that holds it.
+"""
+
+import contextlib
 
 import torch
 import torch.distributed as dist
 
+from mini_infra.megatron.core.distributed.finalize_model_grads import _allreduce_non_tensor_model_parallel_grads
+from mini_infra.megatron.core.model_parallel_config import ModelParallelConfig
 from mini_infra.megatron.core.tensor_parallel import mappings
+from mini_infra.megatron.core.tensor_parallel.layers import ColumnParallelLinear, RowParallelLinear
 
 REGIONS = {
     "copy": mappings.copy_to_tensor_model_parallel_region,
@@ -17,7 +25,9 @@ _groups = {}
 
 
 def tp_group(groups):
-    """This rank's process group of `groups` (lists of global ranks); made once a world, by all ranks together."""
+    """This rank's process group, None for None; made once a world, by all ranks together."""
+    if groups is None:
+        return None
     key = str(groups)
     if key not in _groups:
         made = [dist.new_group(ranks) for ranks in groups]
@@ -26,8 +36,152 @@ def tp_group(groups):
 
 
 def region(name, groups, x, y, flags=None):
-    """One border: F x and, for the upstream gradient y, its adjoint F^T y."""
-    x = x.requires_grad_()
+    """One border: F x and, for the upstream gradient y, its adjoint Fᵀ y."""
+    x.requires_grad_()
     fx = REGIONS[name](x, tp_group(groups), **(flags or {}))
     (fty,) = torch.autograd.grad(fx, x, y)
     return {"Fx": fx, "Fty": fty}
+
+
+def shared_region(name, groups, x, y, w):
+    """A border beside a residual branch 3·w that was built first; y reaches both. Returns w's gradient, and y after."""
+    x.requires_grad_()
+    w.requires_grad_()
+    residual = w * 3
+    fx = REGIONS[name](x, tp_group(groups))
+    (fx + residual).backward(y)
+    return {"dw": w.grad, "y": y, "x": x}
+
+
+def make_layer(kind, groups, input_size, output_size, dtype, bias, flags):
+    """A layer of the given kind with all-zero weights. `flags`: the layer's own, and `sequence_parallel`."""
+    group, flags = tp_group(groups), dict(flags)
+    config = ModelParallelConfig(group.size(), flags.pop("sequence_parallel", False), dtype)
+    defaults = {} if kind == "column" else {"input_is_parallel": True, "skip_bias_add": False}
+    maker = ColumnParallelLinear if kind == "column" else RowParallelLinear
+    options = {"config": config, "init_method": torch.nn.init.zeros_, "bias": bias, "tp_group": group}
+    return maker(input_size, output_size, **options, **(defaults | flags))
+
+
+def load_layer(kind, groups, weight, bias, flags, frozen=False):
+    """A layer that holds this rank's `weight` and `bias` (None: no bias)."""
+    tp, (rows, columns) = tp_group(groups).size(), weight.shape
+    sizes = (columns, rows * tp) if kind == "column" else (columns * tp, rows)
+    layer = make_layer(kind, groups, *sizes, weight.dtype, bias is not None, flags)
+    layer.load_state_dict({"weight": weight} | ({} if bias is None else {"bias": bias}))
+    layer.weight.requires_grad_(not frozen)
+    return layer
+
+
+def linear(kind, groups, weight, bias, x, flags, lab_record, grad=None, frozen=False, ops=False):
+    """Forward of one layer and, for the upstream gradient `grad`, backward. `ops`: record backward's operations too."""
+    layer = load_layer(kind, groups, weight, bias, flags, frozen)
+    x.requires_grad_()
+    with lab_record.phase("forward"):
+        y, output_bias = layer(x)
+    out = {"y": y, "output_bias": output_bias}
+    if grad is None:
+        return out
+    with lab_record.phase("backward"), lab_record.ops() if ops else contextlib.nullcontext():
+        y.backward(grad)
+    return out | {"dx": x.grad, "dw": layer.weight.grad, "db": None if bias is None else layer.bias.grad}
+
+
+def strided_linear(kind, groups, weight, bias, x, grad, flags, lab_record):
+    """The same with a non-contiguous input, and the gradient vector [o] expanded over sequence and batch."""
+    layer = load_layer(kind, groups, weight, bias, flags)
+    leaf = x.transpose(0, 1).contiguous().requires_grad_()  # [b, s, h]
+    y, _ = layer(leaf.transpose(0, 1))
+    y.backward(grad.expand(y.shape))
+    return {"y": y, "dx": leaf.grad.transpose(0, 1), "dw": layer.weight.grad, "db": layer.bias.grad}
+
+
+def saved_linear(kind, groups, weight, bias, x, flags, lab_record):
+    """What one layer's forward saves for backward, in elements."""
+    layer = load_layer(kind, groups, weight, bias, flags)
+    x.requires_grad_()
+    with lab_record.saved() as saved:
+        layer(x)
+    return saved.numel
+
+
+def shared_linear(kind, groups, weight, bias, x, grad, w, flags):
+    """A layer beside a residual branch 3·w that was built first. Returns everything that must keep its bits."""
+    layer = load_layer(kind, groups, weight, bias, flags)
+    x.requires_grad_()
+    w.requires_grad_()
+    residual = w * 3
+    y, _ = layer(x)
+    (y + residual).backward(grad)
+    return {"residual": w.grad, "grad": grad, "x": x, "weight": layer.weight, "bias": layer.bias}
+
+
+def construct(kind, groups, sizes, flags):
+    """Build a layer and return what its constructor decided."""
+    layer = make_layer(kind, groups, *sizes, torch.float32, True, flags)
+    return {"weight": list(layer.weight.shape), "bias": list(layer.bias.shape)} | {
+        "partial_bias_grad": getattr(layer.bias, "sequence_parallel", False)
+    }
+
+
+def finalize(groups, params, grads, sequence_parallel, tp):
+    """Reduce the gradients of two chunks. `params`: one dict a parameter; `grads`: this rank's, None for no gradient.
+
+    Returns for each parameter the tensor that held its gradient *before* the call, and what it refers to after.
+    """
+    chunks = [torch.nn.Module(), torch.nn.Module()]
+    made = [
+        add_parameter(chunks[p["chunk"]], f"p{i}", p, g) for i, (p, g) in enumerate(zip(params, grads, strict=True))
+    ]
+    held = [getattr(param, attribute) for param, attribute in made]
+    config = ModelParallelConfig(tp, sequence_parallel)
+    _allreduce_non_tensor_model_parallel_grads(chunks, config, tp_group(groups))
+    return {"held": held, "now": [getattr(param, attribute) for param, attribute in made]} | {
+        "plain": [param.grad for param, attribute in made if attribute == "main_grad"]
+    }
+
+
+def add_parameter(chunk, name, spec, grad):
+    """One marked parameter with its gradient, in `main_grad` (then `grad` holds -1) or in `grad`."""
+    param = torch.nn.Parameter(torch.zeros(spec["shape"], dtype=torch.float64))
+    chunk.register_parameter(name, param)
+    for mark in spec["marks"]:
+        setattr(param, mark, True)
+    if spec["main"]:
+        buffer = torch.zeros(grad.numel() + 2, dtype=grad.dtype)
+        param.main_grad = buffer[1:-1].view(spec["shape"]).copy_(grad)
+        grad = torch.full_like(param, -1.0)
+    param.grad = grad
+    param.requires_grad_(spec["trainable"])
+    return param, "main_grad" if spec["main"] else "grad"
+
+
+def train(groups, norm, column, row, xs, targets, lr):
+    """SGD on LayerNorm → column → gelu → row with sequence parallelism; one step for each of `xs` [s/tp, b, h].
+
+    norm, column, row: {"weight", "bias"} of this rank. Loss: mean square against `targets`, over all ranks' tokens.
+    """
+    group, flags = tp_group(groups), {"sequence_parallel": True}
+    first = torch.nn.LayerNorm(norm["weight"].shape[0], dtype=torch.float64)
+    first.load_state_dict(norm)
+    for param in first.parameters():
+        param.sequence_parallel = True
+    second = load_layer("column", groups, column["weight"], column["bias"], flags)
+    third = load_layer("row", groups, row["weight"], row["bias"], flags)
+    model = torch.nn.ModuleDict({"norm": first, "column": second, "row": third})
+    for x, target in zip(xs, targets, strict=True):
+        hidden, _ = second(first(x))  # [s, b, o/tp]
+        y, _ = third(torch.nn.functional.gelu(hidden))  # [s/tp, b, h]
+        ((y - target).square().sum() / (target.numel() * group.size())).backward()
+        _allreduce_non_tensor_model_parallel_grads([model], ModelParallelConfig(group.size(), True), group)
+        sgd_step(model, lr)
+    return dict(model.named_parameters())
+
+
+def sgd_step(model, lr):
+    """Plain gradient descent; a parameter without a gradient stays."""
+    with torch.no_grad():
+        for param in model.parameters():
+            if param.grad is not None:
+                param -= lr * param.grad
+                param.grad = None

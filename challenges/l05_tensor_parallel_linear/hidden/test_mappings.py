@@ -104,3 +104,39 @@ def test_gather_seq_flag(lab, tp):
         own = y.chunk(tp)[rank]
         lab.close(duplicated["Fty"], own, tol=1e-12, what=f"flag False, rank {rank}")
         lab.close(sharded["Fty"], tp * own, tol=1e-12, what=f"flag True, rank {rank}")
+
+
+@lab.contract(10, topic="adjoint")
+def test_shared_grad(lab):
+    """A residual branch built before the border keeps its own gradient: no backward writes into the one they share."""
+    tp = 2
+    sides = {
+        name: (draw(lab, shapes(name, tp)[0], "own", tp), draw(lab, shapes(name, tp)[1], "same", tp))
+        for name in BORDERS
+    }
+    cases = [
+        {"name": name, "by_rank": [{"x": x, "y": y, "w": torch.zeros_like(y)} for x, y in zip(xs, ys, strict=True)]}
+        for name, (xs, ys) in sides.items()
+    ]
+    out = lab.run("shared_region", ranks=tp, cases=cases, groups=[list(range(tp))])
+    for i, (name, (xs, ys)) in enumerate(sides.items()):
+        for rank, results in enumerate(out):
+            with lab_note(lab, name):
+                lab.close(results[i]["dw"], 3 * ys[rank], what=f"{name}: the residual's gradient on rank {rank}")
+                lab.close(results[i]["y"], ys[rank], what=f"{name}: the upstream gradient afterwards on rank {rank}")
+                lab.close(results[i]["x"], xs[rank], what=f"{name}: the input afterwards on rank {rank}")
+
+
+@lab.guard
+@lab.contract(12, 13, topic="adjoint")
+def test_given_borders(lab):
+    """The given forwards refuse a sequence that tp does not divide, and a missing group."""
+    x = torch.randn(3, 1, 2, generator=lab.generator, dtype=torch.float64)
+    cases = [{"name": "seq_reduce_scatter", "groups": [[0, 1]]}] + [{"name": name, "groups": None} for name in BORDERS]
+    out = lab.run("region", ranks=2, cases=cases, x=x, y=x, errors=True)
+    words = ["First dimension of the tensor should be divisible by tensor parallel size"]
+    words += ["group should not be None"] * len(BORDERS)
+    for rank, results in enumerate(out):
+        for case, want, got in zip(cases, words, results, strict=True):
+            refused = isinstance(got, lab.Error) and (got.type, got.message) == ("AssertionError", want)
+            lab.check(refused, f"{case['name']} refuses on rank {rank}", f"AssertionError: {want}", str(got))

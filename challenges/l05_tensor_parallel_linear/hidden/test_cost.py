@@ -1,0 +1,161 @@
+"""Costs: collectives, saved elements, and the order that hides communication."""
+
+import torch
+
+from grading import lab
+
+DIMS = (8, 2, 6, 10)  # global s, b, h, o of the small cases
+PRODUCTS = {"mm", "addmm", "bmm", "baddbmm"}
+COLUMN = {"gather_output": False, "skip_bias_add": False, "sequence_parallel": False}
+ROW = {"input_is_parallel": True, "skip_bias_add": False, "sequence_parallel": False}
+SP = {"sequence_parallel": True}
+
+
+def case(lab, kind, flags, tp=2, dims=DIMS, **more):
+    """A layer of random shards for two ranks; every rank draws its own, for here only shapes matter."""
+    s, b, h, o = dims
+    sp = flags["sequence_parallel"]
+    if kind == "column":
+        weight, x = (o // tp, h), (s // tp if sp else s, b, h)
+        grad = (s, b, o if flags["gather_output"] else o // tp)
+    else:
+        weight, x = (o, h // tp), (s, b, h // tp if flags["input_is_parallel"] else h)
+        grad = (s // tp if sp else s, b, o)
+    shapes = {"weight": weight, "bias": weight[:1], "x": x, "grad": grad}
+    by_rank = [
+        {name: torch.randn(shape, generator=lab.generator, dtype=torch.float64) for name, shape in shapes.items()}
+        for _ in range(2)
+    ]
+    groups = [[0, 1]] if tp == 2 else [[0], [1]]
+    return {"kind": kind, "flags": flags, "groups": groups, "by_rank": by_rank} | more
+
+
+def volume(s, b, h, o):
+    """The contract's table at tp = 2: (name, kind, flags, forward, backward) with elements that one rank passes in."""
+    return [
+        ("column", "column", COLUMN, [], [("all_reduce", s * b * h)]),
+        (
+            "column with gather_output",
+            "column",
+            COLUMN | {"gather_output": True},
+            [("all_gather", s * b * o // 2)],
+            [("all_reduce", s * b * h)],
+        ),
+        ("row", "row", ROW, [("all_reduce", s * b * o)], []),
+        (
+            "row with a whole input",
+            "row",
+            ROW | {"input_is_parallel": False},
+            [("all_reduce", s * b * o)],
+            [("all_gather", s * b * h // 2)],
+        ),
+        (
+            "column SP",
+            "column",
+            COLUMN | SP,
+            [("all_gather", s // 2 * b * h)],
+            [("all_gather", s // 2 * b * h), ("reduce_scatter", s * b * h)],
+        ),
+        ("row SP", "row", ROW | SP, [("reduce_scatter", s * b * o)], [("all_gather", s // 2 * b * o)]),
+    ]
+
+
+def posts(events, index, phase):
+    """What one rank posted in one phase of one case: (operation, elements)."""
+    return [(e.op, e.numel) for e in events if e.kind == "post" and e.case == index and e.phase == phase]
+
+
+@lab.contract(5, topic="sp")
+def test_volume(lab):
+    """Each layer makes exactly the collectives of the table, forward and backward, with exactly these payloads."""
+    table = volume(*DIMS)
+    lab.run("linear", ranks=2, cases=[case(lab, kind, flags) for _, kind, flags, _, _ in table])
+    for rank, events in enumerate(lab.records()):
+        for i, (name, _, _, forward, backward) in enumerate(table):
+            for phase, want in (("forward", forward), ("backward", backward)):
+                got = posts(events, i, phase)
+                lab.check(got == want, f"collectives of {name}, {phase}, rank {rank}", want, got)
+
+
+@lab.contract(5, topic="sp")
+def test_silent_at_tp1(lab):
+    """In a group of one rank no layer makes a collective."""
+    flags = [("column", COLUMN), ("column", COLUMN | {"gather_output": True})]
+    flags += [("row", ROW), ("row", ROW | {"input_is_parallel": False})]
+    lab.run("linear", ranks=2, cases=[case(lab, *pair, tp=1) for pair in flags])
+    for rank, events in enumerate(lab.records()):
+        made = [(event.op, event.numel) for event in events]
+        lab.check(made == [], f"collectives at tp = 1 on rank {rank}", [], made)
+
+
+@lab.contract(5, topic="sp")
+def test_bytes_on_the_wire(lab):
+    """What the ranks say they sent is what went over the wire."""
+    dims = (256, 8, 128, 128)  # [s, b, h] = 2 MiB
+    lab.run("linear", ranks=2, cases=[case(lab, kind, flags, dims=dims) for _, kind, flags, _, _ in volume(*dims)])
+    lab.wire_agrees()
+
+
+@lab.contract(6, topic="sp")
+def test_saved_shard(lab):
+    """Forward saves the layer's own input and its weight, nothing else: with sequence parallelism only the shard."""
+    layers = [("column", COLUMN), ("column", COLUMN | SP), ("row", ROW), ("row", ROW | SP)]
+    cases = [case(lab, kind, flags) for kind, flags in layers]
+    wanted = [[given["x"].numel() + given["weight"].numel() for given in c["by_rank"]] for c in cases]
+    for c in cases:
+        for given in c["by_rank"]:
+            del given["grad"]
+    out = lab.run("saved_linear", ranks=2, cases=cases)
+    for rank, numels in enumerate(out):
+        for (kind, flags), got, want in zip(layers, numels, wanted, strict=True):
+            what = f"elements saved by the {kind} layer, sequence_parallel={flags['sequence_parallel']}, rank {rank}"
+            lab.check(got == want[rank], what, want[rank], got)
+
+
+@lab.contract(7, topic="sp")
+def test_overlap_order(lab):
+    """Backward posts its communication before the product that does not need it, and waits after."""
+    layers = [COLUMN, COLUMN | SP]
+    wanted = [
+        ["product", "all_reduce (async)", "product", "wait all_reduce"],
+        [
+            "all_gather (async)",
+            "product",
+            "wait all_gather",
+            "reduce_scatter (async)",
+            "product",
+            "wait reduce_scatter",
+        ],
+    ]
+    lab.run("linear", ranks=2, cases=[case(lab, "column", flags) for flags in layers], ops=True)
+    for rank, events in enumerate(lab.records()):
+        for i, want in enumerate(wanted):
+            got = [step for e in events if e.case == i and e.phase == "backward" if (step := describe(e))]
+            lab.check(got == want, f"order of backward, {'SP' if i else 'no SP'}, rank {rank}", want, got)
+
+
+def describe(event):
+    """An event in the contract's words; "" for one that is no part of the order."""
+    if event.kind == "op":
+        return "product" if event.op in PRODUCTS else ""
+    if event.kind == "wait":
+        return f"wait {event.op}"
+    return event.op + (" (async)" if event.async_op else "")
+
+
+@lab.contract(5, topic="sp")
+def test_frozen_weight(lab):
+    """A frozen weight gets no gradient and costs no gather in backward; dX and db stay right."""
+    s, b, h, _ = DIMS
+    cases = [case(lab, "column", flags, frozen=True) for flags in (COLUMN, COLUMN | SP)]
+    out = lab.run("linear", ranks=2, cases=cases)
+    for i, want in enumerate(([("all_reduce", s * b * h)], [("reduce_scatter", s * b * h)])):
+        by_rank = cases[i]["by_rank"]
+        dx = sum(given["grad"] @ given["weight"] for given in by_rank)
+        for rank, (results, events) in enumerate(zip(out, lab.records(), strict=True)):
+            got = results[i]
+            lab.close(got["dx"], dx.chunk(2)[rank] if i else dx, tol=1e-12, what=f"dX on rank {rank}")
+            lab.close(got["db"], by_rank[rank]["grad"].sum((0, 1)), tol=1e-12, what=f"db on rank {rank}")
+            lab.check(got["dw"] is None, f"a frozen weight has no gradient on rank {rank}", None, got["dw"])
+            made = posts(events, i, "backward")
+            lab.check(made == want, f"collectives of backward, rank {rank}", want, made)

@@ -1,0 +1,172 @@
+"""The reduction that autograd cannot do, and what the given code promises."""
+
+import itertools
+
+import torch
+
+from grading import lab
+
+SEQUENCE, AVERAGE = "sequence_parallel", "average_gradients_across_tp_domain"
+
+
+def parameters(lab):
+    """Eight marked parameters in two chunks: every kind of mark, one frozen, one without gradient, two main_grads."""
+    kinds = [
+        {"marks": [SEQUENCE]},
+        {"marks": [SEQUENCE], "main": True},
+        {"marks": [AVERAGE]},
+        {"marks": [AVERAGE, SEQUENCE], "main": True},
+        {"marks": []},
+        {"marks": [SEQUENCE], "trainable": False},
+        {"marks": [SEQUENCE], "grad": False},
+        {"marks": [AVERAGE], "grad": False},
+    ]
+    lab.random.shuffle(kinds)
+    return [
+        {"main": False, "trainable": True, "grad": True, "chunk": i % 2}
+        | {"shape": [lab.random.randint(1, 4), lab.random.randint(1, 4)]}
+        | kind
+        for i, kind in enumerate(kinds)
+    ]
+
+
+def gradient(lab, param):
+    """A float64 gradient, float32 in main_grad, or None."""
+    if not param["grad"]:
+        return None
+    drawn = torch.randint(-64, 65, param["shape"], generator=lab.generator)
+    return drawn.to(torch.float32 if param["main"] else torch.float64)
+
+
+def reduced(param, grads, sp, tp):
+    """What the two marks make of one parameter's gradients (one a rank)."""
+    total = None if grads[0] is None else sum(grads)
+    if tp == 1 or total is None or not param["trainable"]:
+        return grads
+    if AVERAGE in param["marks"]:
+        return [total / tp] * tp
+    return [total] * tp if sp and SEQUENCE in param["marks"] else grads
+
+
+@lab.contract(9, topic="finalize")
+def test_finalize_sum_avg(lab):
+    """Marked gradients are summed or averaged in place, in one all_reduce a kind; everything else is untouched."""
+    worlds = [(2, True, [[0, 1]]), (2, False, [[0, 1]]), (1, False, [[0], [1]])]
+    params = [parameters(lab) for _ in worlds]
+    grads = [[[gradient(lab, p) for p in drawn] for _ in range(2)] for drawn in params]
+    cases = [
+        {"params": p, "groups": groups, "sequence_parallel": sp, "tp": tp, "by_rank": [{"grads": g} for g in grad]}
+        for p, grad, (tp, sp, groups) in zip(params, grads, worlds, strict=True)
+    ]
+    out = lab.run("finalize", ranks=2, cases=cases)
+    for i, (tp, sp, _) in enumerate(worlds):
+        for rank, j in itertools.product(range(2), range(len(params[i]))):
+            param, mine = params[i][j], [grads[i][r][j] for r in range(2)]
+            want = reduced(param, mine, sp, tp)[rank]
+            check_gradient(lab, out[rank][i], j, want, f"{param['marks']}, tp={tp}, SP={sp}, rank {rank}")
+        for rank, of_rank in enumerate(out):
+            for plain in of_rank[i]["plain"]:
+                lab.close(plain, torch.full_like(plain, -1.0), what=f"grad beside main_grad on rank {rank}")
+    check_calls(lab, params, worlds)
+
+
+def check_gradient(lab, got, j, want, what):
+    """The gradient that the parameter refers to, and the tensor that held it before the call, are both `want`."""
+    for key in ("now", "held"):
+        if want is None:
+            lab.check(got[key][j] is None, f"no gradient appears: {what}", None, got[key][j])
+        else:
+            lab.close(got[key][j], want, tol=1e-12, what=f"gradient ({key}) of {what}")
+
+
+def check_calls(lab, params, worlds):
+    """One all_reduce for each kind that has gradients, with all its elements."""
+    for rank, events in enumerate(lab.records()):
+        for i, (tp, sp, _) in enumerate(worlds):
+            live = [p for p in params[i] if p["grad"] and p["trainable"]]
+            average = [p for p in live if AVERAGE in p["marks"]]
+            total = [p for p in live if SEQUENCE in p["marks"] and p not in average] if sp else []
+            numels = [sum(p["shape"][0] * p["shape"][1] for p in kind) for kind in (total, average) if kind]
+            want = sorted(("all_reduce", n) for n in numels) if tp > 1 else []
+            got = sorted((e.op, e.numel) for e in events if e.case == i and e.kind == "post")
+            lab.check(got == want, f"collectives at tp={tp}, SP={sp}, rank {rank}", want, got)
+
+
+def dense_training(norm, column, row, xs, targets, lr):
+    """The same block in one process, without parallelism."""
+    params = {
+        f"{part}.{k}": v.clone().requires_grad_()
+        for part, d in zip(NAMES, (norm, column, row), strict=True)
+        for k, v in d.items()
+    }
+    for x, target in zip(xs, targets, strict=True):
+        y = torch.nn.functional.layer_norm(x, x.shape[-1:], params["norm.weight"], params["norm.bias"])
+        y = torch.nn.functional.gelu(y @ params["column.weight"].T + params["column.bias"])
+        y = y @ params["row.weight"].T + params["row.bias"]
+        grads = torch.autograd.grad((y - target).square().mean(), list(params.values()))
+        with torch.no_grad():
+            for param, grad in zip(params.values(), grads, strict=True):
+                param -= lr * grad
+    return {name: param.detach() for name, param in params.items()}
+
+
+NAMES = ("norm", "column", "row")
+CUTS = {"column.weight": 0, "column.bias": 0, "row.weight": 1}
+
+
+@lab.contract(8, 9, topic="finalize")
+def test_sp_block_equals_tp1(lab):
+    """Three steps of LayerNorm → column → gelu → row with sequence parallelism give the parameters of one process."""
+    tp, (s, b, h, o) = 2, (4, 2, 6, 8)
+    draw = lambda *shape: torch.randn(shape, generator=lab.generator, dtype=torch.float64)  # noqa: E731
+    norm = {"weight": draw(h), "bias": draw(h)}
+    column, row = {"weight": draw(o, h), "bias": draw(o)}, {"weight": draw(h, o), "bias": draw(h)}
+    xs, targets = [draw(s, b, h) for _ in range(3)], [draw(s, b, h) for _ in range(3)]
+    by_rank = [
+        {
+            "column": {key: value.chunk(tp)[r] for key, value in column.items()},
+            "row": {"weight": row["weight"].chunk(tp, 1)[r], "bias": row["bias"]},
+            "xs": [x.chunk(tp)[r] for x in xs],
+            "targets": [target.chunk(tp)[r] for target in targets],
+        }
+        for r in range(tp)
+    ]
+    out = lab.run("train", ranks=tp, groups=[[0, 1]], norm=norm, lr=0.1, by_rank=by_rank)
+    want = dense_training(norm, column, row, xs, targets, 0.1)
+    for rank, got in enumerate(out):
+        for name, tensor in want.items():
+            part = tensor.chunk(tp, CUTS[name])[rank] if name in CUTS else tensor
+            lab.close(got[name], part, tol=1e-10, what=f"{name} after 3 steps on rank {rank}")
+            if name not in CUTS:
+                lab.close(got[name], out[0][name], what=f"{name}: rank {rank} and rank 0 drift apart")
+
+
+@lab.guard
+@lab.contract(12, 13, topic="layers")
+def test_given_checks(lab):
+    """The given constructors and borders refuse what cannot be cut, with upstream's words."""
+    whole = {"input_is_parallel": False, "sequence_parallel": True}
+    build = [
+        (("column", [4, 7], {}), "AssertionError", "7 is not divisible by 2"),
+        (("row", [5, 4], {}), "AssertionError", "5 is not divisible by 2"),
+        (("row", [4, 4], whole), "RuntimeError", "To enable `sequence_parallel`, `input_is_parallel` must be `True`"),
+        (
+            ("row", [4, 6], {"sequence_parallel": True}),
+            None,
+            {"weight": [6, 2], "bias": [6], "partial_bias_grad": True},
+        ),
+        (
+            ("column", [4, 6], {"sequence_parallel": True}),
+            None,
+            {"weight": [3, 4], "bias": [3], "partial_bias_grad": False},
+        ),
+    ]
+    cases = [{"kind": kind, "sizes": sizes, "flags": flags} for (kind, sizes, flags), _, _ in build]
+    out = lab.run("construct", ranks=2, cases=cases, groups=[[0, 1]], errors=True)
+    for rank, of_rank in enumerate(out):
+        for (what, error, want), got in zip(build, of_rank, strict=True):
+            if error is None:
+                lab.check(got == want, f"{what} on rank {rank}", want, got)
+            else:
+                refused = isinstance(got, lab.Error) and (got.type, got.message) == (error, want)
+                lab.check(refused, f"{what} is refused on rank {rank}", f"{error}: {want}", str(got))

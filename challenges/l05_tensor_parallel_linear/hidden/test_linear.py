@@ -1,0 +1,220 @@
+"""Values: both layers against a dense layer in one process, in every configuration."""
+
+import itertools
+
+import pytest
+import torch
+
+from grading import lab
+
+COLUMN = [
+    ("column", {"gather_output": gather, "skip_bias_add": skip, "sequence_parallel": sp})
+    for gather, skip, sp in itertools.product((False, True), repeat=3)
+]
+ROW = [
+    ("row", {"input_is_parallel": parallel, "skip_bias_add": skip, "sequence_parallel": sp})
+    for parallel, skip, sp in itertools.product((False, True), repeat=3)
+    if parallel or not sp
+]
+PLAIN = [(kind, flags) for kind, flags in COLUMN + ROW if not flags["skip_bias_add"]]
+
+
+class Dense:
+    """A dense layer with its gradients, and what each of `tp` ranks holds of it."""
+
+    def __init__(self, lab, tp, dtype=torch.float64):
+        s, h, o = (tp * lab.random.randint(1, 3) for _ in range(3))
+        b = lab.random.randint(1, 3)
+        shapes = {"x": (s, b, h), "w": (o, h), "b": (o,), "g": (s, b, o)}
+        drawn = {k: torch.randn(v, generator=lab.generator, dtype=torch.float64) for k, v in shapes.items()}
+        self.tp, self.dtype = tp, dtype
+        self.x, self.w, self.b, self.g = (drawn[name].to(dtype) for name in shapes)
+
+    def cut(self, tensor, dim, rank):
+        return tensor.chunk(self.tp, dim)[rank]
+
+    def inputs(self, kind, flags, rank):
+        """What rank `rank` is given: weight, bias, x and the gradient of its output."""
+        sp = flags["sequence_parallel"]
+        if kind == "column":
+            return {
+                "weight": self.cut(self.w, 0, rank),
+                "bias": self.cut(self.b, 0, rank),
+                "x": self.cut(self.x, 0, rank) if sp else self.x,
+                "grad": self.g if flags["gather_output"] else self.cut(self.g, -1, rank),
+            }
+        return {
+            "weight": self.cut(self.w, 1, rank),
+            "bias": self.b,
+            "x": self.cut(self.x, -1, rank) if flags["input_is_parallel"] else self.x,
+            "grad": self.cut(self.g, 0, rank) if sp else self.g,
+        }
+
+    def wanted(self, kind, flags, rank):
+        """What rank `rank` should return: computed whole in float64, cut, rounded once."""
+        x, w, b, g = (tensor.double() for tensor in (self.x, self.w, self.b, self.g))
+        y = x @ w.T if flags["skip_bias_add"] else x @ w.T + b
+        whole = {"y": y, "dx": g @ w, "dw": torch.einsum("sbo,sbh->oh", g, x), "db": g.sum((0, 1))}
+        sp = flags["sequence_parallel"]
+        if kind == "column":
+            dims = {"y": None if flags["gather_output"] else -1, "dx": 0 if sp else None, "dw": 0, "db": 0}
+        else:
+            dims = {"y": 0 if sp else None, "dx": -1 if flags["input_is_parallel"] else None, "dw": 1, "db": None}
+            if sp:  # the replicated row bias sees only this rank's part of the sequence
+                whole["db"] = self.cut(g, 0, rank).sum((0, 1))
+        return {
+            name: (tensor if dims[name] is None else self.cut(tensor, dims[name], rank)).to(self.dtype)
+            for name, tensor in whole.items()
+        }
+
+
+class Case:
+    """One layer in one configuration; every group of ranks has a dense layer of its own."""
+
+    def __init__(self, lab, kind, flags, groups, **options):
+        self.kind, self.flags, self.groups = kind, flags, groups
+        self.dense = [Dense(lab, len(ranks), **options) for ranks in groups]
+        pairs = ", ".join(f"{name}={value}" for name, value in flags.items())
+        self.name = f"{kind}, groups {groups}, {pairs}"
+
+    def place(self, rank):
+        """(the dense layer of this rank's group, its place in the group)."""
+        return next((d, ranks.index(rank)) for d, ranks in zip(self.dense, self.groups, strict=True) if rank in ranks)
+
+    def inputs(self, rank):
+        dense, place = self.place(rank)
+        return dense.inputs(self.kind, self.flags, place)
+
+    def wanted(self, rank):
+        dense, place = self.place(rank)
+        return dense.wanted(self.kind, self.flags, place)
+
+    def message(self, drop=()):
+        """The case as a probe gets it, without the inputs in `drop`."""
+        ranks = sorted(itertools.chain(*self.groups))
+        by_rank = [{k: v for k, v in self.inputs(rank).items() if k not in drop} for rank in ranks]
+        return {"kind": self.kind, "flags": self.flags, "groups": self.groups, "by_rank": by_rank}
+
+
+def cases_of(lab, layers, *group_lists, **options):
+    """A case for each layer in each list of groups; sequence parallelism needs two ranks."""
+    return [
+        Case(lab, kind, flags, groups, **options)
+        for groups in group_lists
+        for kind, flags in layers
+        if len(groups[0]) > 1 or not flags["sequence_parallel"]
+    ]
+
+
+def results(cases, out):
+    """(case, rank, what the rank returned), over all cases and ranks."""
+    return [(case, rank, of_rank[i]) for i, case in enumerate(cases) for rank, of_rank in enumerate(out)]
+
+
+def compare(lab, cases, out, keys, tol):
+    """Every rank's result of every case against the dense layer."""
+    for case, rank, got in results(cases, out):
+        for key in keys:
+            what = f"{key} on rank {rank} ({case.name})"
+            if key == "db" and case.flags["skip_bias_add"]:
+                lab.check(got[key] is None, f"{what}: a bias that was not added has no gradient", None, got[key])
+                continue
+            want = case.wanted(rank)[key]
+            note_factor(lab, got[key], want, case.dense[0].tp)
+            lab.close(got[key], want, tol=tol, what=what)
+
+
+def note_factor(lab, got, want, tp):
+    """Note for the diagnosis that a value is wrong by exactly the factor tp."""
+    if tp > 1 and isinstance(got, torch.Tensor) and got.shape == want.shape and want.abs().max() > 0:
+        for name, factor in (("times tp", tp), ("divided by tp", 1 / tp)):
+            if torch.allclose(got.double(), want.double() * factor, rtol=1e-9, atol=1e-12):
+                lab.note(name)
+
+
+def every_group_list(tp):
+    """Groups for a world of tp ranks: all together and, in the world of two, each alone."""
+    return [[list(range(tp))]] + ([[[0], [1]]] if tp == 2 else [])
+
+
+@lab.contract(1, 2, topic="layers")
+@pytest.mark.parametrize("world", [2, 4])
+def test_forward_dense(lab, world):
+    """Both layers return this rank's part of X Wᵀ + bias, for every pair of flags; the row bias is added once."""
+    cases = cases_of(lab, COLUMN + ROW, *every_group_list(world))
+    out = lab.run("linear", ranks=world, cases=[case.message(drop=["grad"]) for case in cases])
+    compare(lab, cases, out, ["y"], tol=1e-12)
+    for case, rank, got in results(cases, out):
+        what = f"second output on rank {rank} ({case.name})"
+        if case.flags["skip_bias_add"]:
+            lab.close(got["output_bias"], case.inputs(rank)["bias"], what=what)
+        else:
+            lab.check(got["output_bias"] is None, f"{what} is None", None, got["output_bias"])
+
+
+@lab.contract(4, 8, topic="layers")
+@pytest.mark.parametrize("world", [2, 4])
+def test_backward_dense(lab, world):
+    """dX, dW and db equal the dense layer's slices on every rank, for every pair of flags and a random gradient."""
+    cases = cases_of(lab, COLUMN + ROW, *every_group_list(world))
+    out = lab.run("linear", ranks=world, cases=[case.message() for case in cases])
+    compare(lab, cases, out, ["dx", "dw", "db"], tol=1e-12)
+
+
+@lab.contract(4, topic="layers")
+def test_row_full_input_grad(lab):
+    """A row layer that cuts its input itself returns all columns of dX on every rank, not only its own."""
+    flags = {"input_is_parallel": False, "skip_bias_add": False, "sequence_parallel": False}
+    cases = cases_of(lab, [("row", flags)], [[0, 1]])
+    out = lab.run("linear", ranks=2, cases=[case.message() for case in cases])
+    for case, rank, got in results(cases, out):
+        other = [part for i, part in enumerate(case.wanted(rank)["dx"].chunk(2, -1)) if i != rank]
+        lab.check(got["dx"].shape == case.dense[0].x.shape, f"dX on rank {rank} has X's shape")
+        theirs = [part for i, part in enumerate(got["dx"].chunk(2, -1)) if i != rank]
+        lab.close(theirs, other, tol=1e-12, what=f"the other rank's columns of dX on rank {rank}")
+
+
+@lab.contract(13, topic="layers")
+def test_subgroup(lab):
+    """In a world of four with groups [0, 2] and [1, 3], each group computes its own layer."""
+    cases = cases_of(lab, PLAIN, [[0, 2], [1, 3]])
+    out = lab.run("linear", ranks=4, cases=[case.message() for case in cases])
+    compare(lab, cases, out, ["y", "dx", "dw", "db"], tol=1e-12)
+
+
+@lab.contract(11, topic="layers")
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_low_precision(lab, dtype):
+    """Output and gradients have the input's dtype and stay close to the dense layer."""
+    cases = cases_of(lab, PLAIN, [[0, 1]], dtype=getattr(torch, dtype))
+    out = lab.run("linear", ranks=2, cases=[case.message() for case in cases])
+    compare(lab, cases, out, ["y", "dx", "dw", "db"], tol={"float32": 1e-5, "bfloat16": 2e-2}[dtype])
+
+
+@lab.contract(11, topic="layers")
+def test_strided(lab):
+    """A transposed input and an expanded gradient, as sum() makes it, give the dense layer's values."""
+    cases = cases_of(lab, PLAIN, [[0, 1]])
+    for case in cases:  # one gradient vector for every token of the batch, cut like the output's last dim
+        dense = case.dense[0]
+        dense.g = dense.g[:1, :1].expand(dense.g.shape)
+    messages = [case.message() for case in cases]
+    for given in itertools.chain(*(message["by_rank"] for message in messages)):
+        given["grad"] = given["grad"][0, 0]
+    out = lab.run("strided_linear", ranks=2, cases=messages)
+    compare(lab, cases, out, ["y", "dx", "dw", "db"], tol=1e-12)
+
+
+@lab.contract(10, topic="adjoint")
+def test_not_mutated(lab):
+    """Inputs, upstream gradients and parameters keep their bits, also where a residual branch shares the gradient."""
+    cases = cases_of(lab, PLAIN, [[0, 1]], [[0], [1]])
+    messages = [case.message() for case in cases]
+    for given in itertools.chain(*(message["by_rank"] for message in messages)):
+        given["w"] = torch.randn(given["grad"].shape, generator=lab.generator, dtype=torch.float64)
+    out = lab.run("shared_linear", ranks=2, cases=messages)
+    for case, rank, got in results(cases, out):
+        given = case.inputs(rank)
+        for name in ("grad", "x", "weight", "bias"):
+            lab.close(got[name], given[name], what=f"{name} after the step on rank {rank} ({case.name})")
+        lab.close(got["residual"], 3 * given["grad"], what=f"residual's gradient on rank {rank} ({case.name})")

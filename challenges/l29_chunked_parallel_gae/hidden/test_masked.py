@@ -1,0 +1,296 @@
+"""GAE over the model's own tokens: the jump over masked positions, the bootstrap, whitening, precision, cost."""
+
+import pytest
+import torch
+
+from grading import lab
+
+LOW = {"bf16": torch.bfloat16, "fp16": torch.float16}
+# Masks of four rows: where the holes are. "rows" mixes them all, with one row that has no valid token.
+PLACES = ["none", "front", "middle", "end", "rows"]
+
+
+def draw(lab, *shape, dtype=torch.float64):
+    return torch.randn(shape, generator=lab.generator, dtype=torch.float64).to(dtype)
+
+
+def holes(lab, place, rows=4, length=150):
+    """A mask with holes of random width at `place`; each row keeps at least two tokens."""
+    mask = torch.ones(rows, length, dtype=torch.long)
+    for row in mask:
+        cut = sorted(lab.random.sample(range(3, length - 3), 4))
+        if place in ("front", "rows"):
+            row[: cut[0]] = 0
+        if place in ("middle", "rows"):
+            row[cut[1] : cut[2]] = 0
+        if place in ("end", "rows"):
+            row[cut[3] :] = 0
+    if place == "rows":
+        mask[1] = 0
+        mask[2] = (torch.rand(length, generator=lab.generator) < 0.5).long()
+        mask[2, 5:7] = 1
+    return mask
+
+
+def brute_force(rewards, values, mask, gamma, lam, after=None):
+    """A of contract 3, a token at a time, in Python's own doubles."""
+    after = [0.0] * len(values) if after is None else after.tolist()
+    rows = []
+    for r, v, m, value_ahead in zip(rewards.tolist(), values.tolist(), mask.tolist(), after, strict=True):
+        ahead, out = 0.0, []
+        for t in reversed(range(len(v))):
+            if m[t]:
+                ahead = r[t] + gamma * value_ahead - v[t] + gamma * lam * ahead
+                value_ahead = v[t]
+            out.append(ahead)
+        rows.append(out[::-1])
+    return torch.tensor(rows, dtype=torch.float64)
+
+
+def whitened(advantages, mask):
+    """The affine map that gives the valid entries mean 0 and unbiased variance 1, applied to all."""
+    valid = advantages[mask.bool()]
+    return (advantages - valid.mean()) / (valid.var(unbiased=True) + 1e-8).sqrt()
+
+
+def batch(lab, place="rows"):
+    """Random inputs of one call, with a bootstrap for every row."""
+    mask = holes(lab, place)
+    rewards, values, after = draw(lab, *mask.shape), draw(lab, *mask.shape), draw(lab, len(mask))
+    gamma, lam = lab.random.uniform(0.6, 0.99), lab.random.uniform(0.5, 0.95)
+    return {"rewards": rewards, "values": values, "mask": mask, "gamma": gamma, "lam": lam, "bootstrap": after}
+
+
+def oracle(case):
+    return brute_force(case["rewards"], case["values"], case["mask"], case["gamma"], case["lam"], case.get("bootstrap"))
+
+
+def valid_part(case, out):
+    """What the trainer reads of both results: the entries at mask 1, as one list each."""
+    own = case["mask"].bool()
+    return {"adv": out["adv"][own], "ret": out["ret"][own]}
+
+
+@lab.contract(6, topic="mask")
+def test_worked_figures(lab):
+    """The worked figures of the contract come out."""
+    rewards, values = (torch.tensor([row], dtype=torch.float64) for row in ([0.0, 0, 0, 1], [0.5, 9, 0.25, 0.75]))
+    mask = torch.tensor([[1, 0, 1, 1]])
+    [got] = lab.run("masked", rewards=rewards, values=values, mask=mask, gamma=0.9, lam=0.5)
+    want = torch.tensor([[0.466875, 9.5375, 0.7875, 1.0]], dtype=torch.float64)
+    lab.close(got["ret"], want, tol=1e-12, what="returns")
+    advantages = torch.tensor([[-0.033125, 0.5375, 0.5375, 0.25]], dtype=torch.float64)
+    lab.close(got["adv"], whitened(advantages, mask), tol=1e-7, what="whitened advantages")
+
+
+@lab.contract(3, topic="mask")
+@pytest.mark.parametrize("place", PLACES)
+def test_valid_tokens(lab, place):
+    """At valid tokens the recurrence jumps over the holes, wherever they are, and ends in bootstrap_values."""
+    cases = [batch(lab, place) for _ in range(3)]
+    [out] = lab.run("masked", cases=cases)
+    for case, got in zip(cases, out, strict=True):
+        want = {"adv": whitened(oracle(case), case["mask"]), "ret": oracle(case) + case["values"]}
+        got, want = valid_part(case, got), valid_part(case, want)
+        lab.close(got["ret"], want["ret"], tol=1e-12, what=f"returns at valid tokens, holes: {place}")
+        lab.close(got["adv"], want["adv"], tol=1e-7, what=f"advantages at valid tokens, holes: {place}")
+
+
+@lab.contract(3, 4, topic="mask")
+def test_masked_positions(lab):
+    """A masked position has the advantage of the next valid token, 0 if there is none; returns are A + values there."""
+    case = batch(lab)
+    [got] = lab.run("masked", **case)
+    lab.close(got["ret"], oracle(case) + case["values"], tol=1e-12, what="returns at every position")
+
+
+@lab.contract(3, topic="mask")
+def test_mask_equals_compact(lab):
+    """A row with a tool's 500 tokens in the middle gets the advantages of the same row without them."""
+    rewards, values, mask = draw(lab, 2, 60), draw(lab, 2, 60), torch.ones(2, 60, dtype=torch.long)
+    with_tool = [
+        torch.cat([x[:, :25], gap, x[:, 25:]], dim=1)
+        for x, gap in ((rewards, draw(lab, 2, 500)), (values, draw(lab, 2, 500)), (mask, 0 * mask.new_ones(2, 500)))
+    ]
+    cases = [
+        dict(zip(("rewards", "values", "mask"), given, strict=True)) for given in ([rewards, values, mask], with_tool)
+    ]
+    [out] = lab.run("masked", cases=cases, gamma=0.99, lam=0.95)
+    short, long = (valid_part(case, got)["ret"] for case, got in zip(cases, out, strict=True))
+    want = (brute_force(rewards, values, mask, 0.99, 0.95) + values).flatten()
+    lab.close(short, want, tol=1e-12, what="returns without the tool")
+    lab.close(long, want, tol=1e-12, what="returns around 500 tool tokens")
+
+
+@lab.contract(3, topic="mask")
+def test_masked_rewards_are_dropped(lab):
+    """Rewards and values at masked positions change nothing at valid ones: they are dropped, not moved."""
+    case = batch(lab)
+    noise = {
+        key: case[key] + 100 * (1 - case["mask"]) * draw(lab, *case["mask"].shape) for key in ("rewards", "values")
+    }
+    [[clean, noisy]] = lab.run("masked", cases=[case, case | noise])
+    want = (oracle(case) + case["values"])[case["mask"].bool()]
+    lab.close(valid_part(case, clean)["ret"], want, tol=1e-12, what="returns at valid tokens")
+    lab.close(valid_part(case, noisy)["ret"], want, tol=1e-12, what="returns at valid tokens, noise elsewhere")
+    lab.close(
+        valid_part(case, noisy)["adv"],
+        valid_part(case, clean)["adv"],
+        tol=1e-12,
+        what="advantages at valid tokens, noise elsewhere",
+    )
+
+
+@lab.contract(7, topic="numbers")
+@pytest.mark.parametrize("garbage", ["nan", "inf"])
+def test_garbage_at_masked_positions(lab, garbage):
+    """NaN and inf at masked positions of rewards and values reach no valid one."""
+    case = batch(lab)
+    fill = {"nan": float("nan"), "inf": lab.random.choice([float("inf"), -float("inf")])}[garbage]
+    dirty = case | {key: case[key].masked_fill(case["mask"] == 0, fill) for key in ("rewards", "values")}
+    [got] = lab.run("masked", **dirty)
+    want = {"adv": whitened(oracle(case), case["mask"]), "ret": oracle(case) + case["values"]}
+    lab.close(
+        valid_part(case, got), valid_part(case, want), tol=1e-7, what=f"results at valid tokens, {garbage} elsewhere"
+    )
+
+
+@lab.contract(4, topic="whiten")
+def test_whitened_mean(lab):
+    """The valid advantages have mean 0: padding has no say in it."""
+    case = batch(lab)
+    [got] = lab.run("masked", **case)
+    mean = valid_part(case, got)["adv"].mean().item()
+    lab.check(abs(mean) <= 1e-6, "mean of the valid advantages", 0, mean)
+
+
+@lab.contract(4, topic="whiten")
+def test_whitened_variance(lab):
+    """The valid advantages have an unbiased variance (over n - 1) of 1, few tokens or many."""
+    cases = [batch(lab), {key: x[:2, :12] if key in ("rewards", "values") else x for key, x in batch(lab).items()}]
+    cases[1] |= {"mask": torch.tensor([[1, 1, 0, 1] + [0] * 8, [0] * 12]), "bootstrap": draw(lab, 2)}
+    [out] = lab.run("masked", cases=cases)
+    for case, got in zip(cases, out, strict=True):
+        variance = valid_part(case, got)["adv"].var(unbiased=True).item()
+        count = int(case["mask"].sum())
+        lab.check(abs(variance - 1) <= 1e-5, f"unbiased variance of {count} valid advantages", 1, variance)
+
+
+@lab.contract(4, topic="whiten")
+def test_whitened_everywhere(lab):
+    """Masked positions pass through the same shift and scale as valid ones."""
+    case = batch(lab)
+    [got] = lab.run("masked", **case)
+    lab.close(got["adv"], whitened(oracle(case), case["mask"]), tol=1e-7, what="advantages at every position")
+
+
+@lab.contract(5, topic="bootstrap")
+def test_truncation(lab):
+    """With gamma = lam = 1 and no rewards, A = V(s_T) - v_t at each valid token: rows end where their tokens do."""
+    mask = holes(lab, "end")
+    values, after = draw(lab, *mask.shape), draw(lab, len(mask))
+    after[1] = 0.0  # this row terminated
+    [got] = lab.run(
+        "masked", rewards=torch.zeros_like(values), values=values, mask=mask, gamma=1.0, lam=1.0, bootstrap=after
+    )
+    want = after[:, None].expand_as(values)[mask.bool()]
+    lab.close(got["ret"][mask.bool()], want, tol=1e-12, what="returns at valid tokens")
+
+
+@lab.contract(5, topic="bootstrap")
+def test_bootstrap_none_is_zero(lab):
+    """No bootstrap_values means that every row terminated."""
+    case = batch(lab) | {"bootstrap": None}
+    [[none, zero]] = lab.run("masked", cases=[case, case | {"bootstrap": torch.zeros(4)}])
+    want = oracle(case) + case["values"]
+    lab.close(none["ret"], want, tol=1e-12, what="returns without bootstrap_values")
+    lab.close(zero["ret"], want, tol=1e-12, what="returns with zeros")
+
+
+@lab.contract(8, topic="numbers")
+@pytest.mark.parametrize("name", ["float", "int", "bool"])
+def test_mask_dtype(lab, name):
+    """The mask may be float, int or bool."""
+    case = batch(lab)
+    mask = {"float": case["mask"].float(), "int": case["mask"].int(), "bool": case["mask"].bool()}[name]
+    [got] = lab.run("masked", **case | {"mask": mask})
+    lab.close(got["ret"], oracle(case) + case["values"], tol=1e-12, what=f"returns with a mask of {mask.dtype}")
+    lab.close(got["adv"], whitened(oracle(case), mask), tol=1e-7, what=f"advantages with a mask of {mask.dtype}")
+
+
+@lab.contract(8, topic="numbers")
+@pytest.mark.parametrize("name", sorted(LOW))
+def test_low_precision(lab, name):
+    """fp16 and bf16 are computed in fp32 and rounded once, whitening included."""
+    dtype = LOW[name]
+    mask = holes(lab, "rows", length=1024)
+    rewards, values, after = (draw(lab, *shape, dtype=dtype) for shape in (mask.shape, mask.shape, (4,)))
+    [got] = lab.run("masked", rewards=rewards, values=values, mask=mask, gamma=0.99, lam=0.95, bootstrap=after)
+    exact = brute_force(rewards.double(), values.double(), mask, 0.99, 0.95, after.double())
+    for key, want in (("adv", whitened(exact, mask)), ("ret", exact + values.double())):
+        lab.check(got[key].dtype == dtype, f"{key} has the dtype of values", dtype, got[key].dtype)
+        one_ulp = 2.0 ** (torch.frexp(want).exponent - 1) * torch.finfo(dtype).eps
+        worst = ((got[key].double() - want).abs() / (one_ulp + 1e-5 * exact.abs().max())).max().item()
+        lab.check(worst <= 1, f"{key} within one ulp", "at most 1 ulp + 1e-5 max|A|", f"{worst:.3g} times that")
+
+
+@lab.contract(9, topic="edges")
+@pytest.mark.parametrize("valid", [0, 1])
+def test_too_few_tokens(lab, valid):
+    """A batch with no valid token, or a single one, is a ValueError that says why."""
+    says = {0: "At least one element in the mask has to be 1.", 1: "division by zero"}[valid]
+    mask = torch.zeros(2, 9)
+    mask[1, 4] = valid
+    [got] = lab.run(
+        "masked", errors=True, rewards=draw(lab, 2, 9), values=draw(lab, 2, 9), mask=mask, gamma=0.9, lam=0.9
+    )
+    right = isinstance(got, lab.Error) and got.type == "ValueError" and says in got.message
+    lab.check(right, f"a mask of {valid} ones", f"ValueError: … {says}", got)
+
+
+@lab.contract(9, topic="edges")
+def test_wrong_shape(lab):
+    """Rewards without exactly two axes, or values of another shape, are an AssertionError."""
+    x = draw(lab, 2, 10)
+    pairs = [(x[0], x[0]), (x[None], x[None]), (x, x[:, :9]), (x, x[:, :1])]
+    cases = [{"rewards": r, "values": v, "mask": torch.ones_like(r)} for r, v in pairs]
+    [out] = lab.run("masked", cases=cases, errors=True, gamma=0.9, lam=0.9)
+    for (r, v), got in zip(pairs, out, strict=True):
+        right = isinstance(got, lab.Error) and got.type == "AssertionError"
+        lab.check(right, f"rewards {list(r.shape)}, values {list(v.shape)}", "AssertionError", got)
+
+
+@lab.contract(10, topic="edges")
+def test_manners(lab):
+    """Results carry no gradient even if values does; inputs are left alone and may be strided."""
+    case = batch(lab) | {"gamma": 0.9, "lam": 0.8}
+    given = {key: case[key] for key in ("rewards", "values", "mask", "bootstrap")}
+    [got] = lab.run("manners_masked", **given)
+    lab.close(got["ret"], oracle(case) + case["values"], tol=1e-12, what="returns of strided inputs")
+    lab.check(not got["grad"], "no result requires grad", False, got["grad"])
+    lab.check(got["clean"], "no input is modified")
+
+
+def cost(lab, length):
+    """Operations and the largest of them for one call, whose values have to be right as well."""
+    mask = holes(lab, "rows", length=length)
+    rewards, values = (draw(lab, *mask.shape, dtype=torch.float32) for _ in range(2))
+    [got] = lab.run("cost_masked", rewards=rewards, values=values, mask=mask)
+    want = brute_force(rewards, values, mask, 0.99, 0.95) + values.double()
+    lab.close(got["ret"].double(), want, tol=5e-6, what="returns")
+    return got
+
+
+@lab.contract(11, topic="cost")
+@pytest.mark.parametrize("length", [1024, 8192])
+def test_op_count(lab, length):
+    """The whole masked call dispatches at most 80 + 8 ceil(T/128) torch operations: none a time step."""
+    ops, bar = cost(lab, length)["ops"], 80 + 8 * length // 128
+    lab.check(ops <= bar, f"torch operations at T={length}", f"at most {bar}", ops)
+
+
+@lab.contract(11, topic="cost")
+def test_peak_numel(lab):
+    """No intermediate of the masked call is larger than 4 max(bs (T + 128), 128²) elements: never T x T."""
+    largest, bar = cost(lab, 2048)["max_numel"], 4 * max(4 * (2048 + 128), 128**2)
+    lab.check(largest <= bar, "elements of the largest result at T=2048", f"at most {bar}", largest)

@@ -1,0 +1,1 @@
+"""The course as files: labs, holes, trees, submissions. Knows no pytest and no GitHub."""

@@ -1,0 +1,160 @@
+"""Holes and patches, text in and text out: what changed between two sources, and a patch put on a source.
+
+A patch is changed definitions, new definitions and new imports; all else is listed as what it cannot carry.
+"""
+
+import ast
+from collections import Counter
+from dataclasses import dataclass, field
+
+from grading.course.cuts import edit, excise, remove, splice
+from grading.course.inserts import carried, insert, insert_imports
+from grading.course.spans import FUNCTIONS, NEWLINE, Definition, HoleError, Module, definitions, is_overload, module
+
+__all__ = [
+    "Changes",
+    "Definition",
+    "HoleError",
+    "changes",
+    "definitions",
+    "edit",
+    "excise",
+    "graft",
+    "remove",
+    "splice",
+]
+
+
+@dataclass
+class Changes:
+    """`changed` and `added` are qualified names, `imports` statements, `other` sentences about what a patch lacks."""
+
+    changed: list[str] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
+    imports: list[str] = field(default_factory=list)
+    other: list[str] = field(default_factory=list)
+
+
+def changes(old_src: str, new_src: str) -> Changes:
+    """What has to be done to `old_src` to get `new_src`. Line ends and comments between definitions are no change."""
+    old, new = module(old_src), module(new_src)
+    found = _differences(old, new, partial=False)
+    gone = [name for name in carried(old) if name not in new.found]
+    found.other += [f"{name} is removed" for name in gone if name.rpartition(".")[0] not in [*gone, *found.changed]]
+    found.other += [f"'{text}' is removed" for text in _new_imports(new, old)]
+    found.other += [f"'{text}' is removed (line {line} before)" for line, text in _new_statements(new, old)]
+    if ast.get_docstring(old.tree) != ast.get_docstring(new.tree):
+        found.other.append("the docstring of the file is another")
+    return found
+
+
+def graft(old_src: str, patch_src: str) -> str:
+    """`old_src` with a patch on it: its definitions spliced, its new definitions and imports put in.
+
+    The patch may be a whole edited file or only what changes: a class in it that the old file has too stands for
+    its methods. The patch's own docstring is not part of it. HoleError where it holds more than a patch can carry.
+    """
+    old, patch = module(old_src), module(patch_src)
+    found = _differences(old, patch, partial=True)
+    if found.other:
+        raise HoleError("a patch carries definitions and imports only, but this one has " + "; ".join(found.other))
+    text = old_src
+    for name in found.changed:
+        text = splice(text, name, patch_src)
+    for name in found.added:
+        text = insert(text, patch, patch.find(name))
+    return insert_imports(text, found.imports)
+
+
+def _differences(old: Module, new: Module, partial: bool) -> Changes:
+    """What `new` has that `old` has not, or has otherwise; with `partial`, a class may leave out what stays."""
+    found = Changes(imports=_new_imports(old, new))
+    ours, theirs = carried(new), carried(old)
+    for name, one in ours.items():
+        outer = name.rpartition(".")[0]
+        if outer in found.added or outer in found.changed:
+            continue  # goes with its class
+        if name not in old.found:
+            found.added.append(name)
+        elif name not in theirs:
+            found.other.append(f"line {one.first_line}: {name}, which the old file defines elsewhere or repeatedly")
+        elif "class" not in (one.kind, theirs[name].kind) or one.kind != theirs[name].kind:
+            if _text(new, one) != _text(old, theirs[name]):
+                found.changed.append(name)
+        elif line := _new_frame(old, new, name, partial):
+            if partial and any(other.startswith(name + ".") and other not in ours for other in theirs):
+                found.other.append(f"line {line}: a statement of class {name}; give the class as a whole")
+            else:
+                found.changed.append(name)
+    found.other += [f"line {line}: '{text}'" for line, text in _new_statements(old, new)]
+    return found
+
+
+def _new_frame(old: Module, new: Module, name: str, partial: bool) -> int:
+    """The line where a class differs in more than its methods, else 0."""
+    ours, theirs = _frame(new, name), _frame(old, name)
+    header = ours["header"] != theirs["header"] and not (partial and not ours["header"])
+    said = Counter(ours["statements"]) - Counter(theirs["statements"])
+    unsaid = Counter(theirs["statements"]) - Counter(ours["statements"])
+    if header or said or (unsaid and not partial):
+        return new.find(name).first_line
+    return 0
+
+
+def _frame(source: Module, name: str) -> dict[str, list[str]]:
+    """A class without its methods: what its header says, and its statements."""
+    node = source.find(name).node
+    methods = {id(one.node) for one in carried(source).values()}
+    header = [*node.bases, *node.keywords, *node.decorator_list, *getattr(node, "type_params", [])]
+    statements = [one for one in node.body if id(one) not in methods and not _says_nothing(one)]
+    return {"header": [ast.dump(one) for one in header], "statements": [ast.dump(one) for one in statements]}
+
+
+def _new_statements(old: Module, new: Module) -> list[tuple[int, str]]:
+    """(line, first line of text) of the statements of `new`, imports and definitions aside, that `old` has not."""
+    known = Counter(ast.dump(node) for node in _statements(old))
+    fresh = []
+    for node in _statements(new):
+        if known[ast.dump(node)]:
+            known[ast.dump(node)] -= 1
+        elif not (isinstance(node, FUNCTIONS) and is_overload(node) and node.name not in old.found):
+            line = new.line_number(new.begin(node))
+            fresh.append((line, new.lines(new.begin(node), new.finish(node))[0].strip()[:60]))
+    return fresh
+
+
+def _statements(source: Module) -> list[ast.stmt]:
+    taken = {id(one.node) for one in carried(source).values()}
+    kept = [node for node in source.tree.body if id(node) not in taken and not _says_nothing(node)]
+    return [node for node in kept if not isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+def _new_imports(old: Module, new: Module) -> list[str]:
+    """The import statements of `new`, at its top level, reduced to the names that `old` does not import."""
+    known = {key for node in old.tree.body for key in _imported(node)}
+    fresh = []
+    for node in new.tree.body:
+        keys = _imported(node)
+        names = [alias for alias, key in zip(getattr(node, "names", []), keys, strict=bool(keys)) if key not in known]
+        if names:
+            known.update(keys)
+            kept = ast.Import(names) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, names, node.level)
+            fresh.append(ast.unparse(kept))
+    return fresh
+
+
+def _imported(node: ast.stmt) -> list[tuple]:
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        where = (getattr(node, "level", None), getattr(node, "module", None))
+        return [(*where, alias.name, alias.asname) for alias in node.names]
+    return []
+
+
+def _text(source: Module, one: Definition) -> str:
+    """A definition as text, with one kind of line end."""
+    return NEWLINE.sub("\n", source.text[one.start : one.end])
+
+
+def _says_nothing(node: ast.AST) -> bool:
+    """`pass`, `...` and docstrings."""
+    return isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))

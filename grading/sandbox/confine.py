@@ -30,6 +30,7 @@ def confine(uid: int | None, rlimits: dict[str, int]) -> None:
     Raises OSError when something that should have been given up could not be: the zygote must end then.
     PR_SET_PDEATHSIG comes after the change of uid, because the kernel clears it whenever credentials change.
     """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's one handler: without it PID 1 ignores what ranks send
     if sys.platform == "linux":
         _drop_bounding_set(strict=uid is not None)
         if uid is not None:

@@ -2,8 +2,8 @@
 
 Two orders of the same jail. As root: no user namespace; bwrap makes the mounts as real root and the zygote drops its
 uid first thing (confine.py). As an ordinary user: a user namespace that allows no further one. Left open, knowingly:
-bwrap 0.8 cannot mount a tmpfs noexec, so with `files: shared` a rank may run what it wrote; it stays in the jail. With
-`files: none` both tmpfs are read-only and RLIMIT_FSIZE is 0, so there is nothing to run.
+bwrap 0.8 cannot mount a tmpfs noexec or bound its inodes. So with `files: shared` a rank may run what it wrote, which
+gives it no more than Python already does, and empty files are bounded by the memory group and the deadline only.
 """
 
 from __future__ import annotations
@@ -134,6 +134,8 @@ def _program(control_fd: int) -> str:
 def _start(spec: JailSpec, control_fd: int, jailed: bool, program: str) -> Jail:
     if not jailed:
         return _start_plain(spec, control_fd, program)
+    if not spec.tree.is_dir():
+        raise JailError(f"no folder {spec.tree} to show at /lab")
     try:
         slot = take_slot()
     except (NoSlot, OSError) as error:

@@ -21,6 +21,7 @@ ENVIRONMENT = {
     "PYTHONHASHSEED": "0",  # a set of strings iterates alike in every grading of one seed
     "GLOO_SOCKET_IFNAME": "lo",
     "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
+    "TORCH_CPP_LOG_LEVEL": "ERROR",  # c10d warns of each loopback socket that it has no host name
 }
 MAPPED_LIBRARIES_MB = 8192  # address space that torch's libraries map beyond what they allocate
 ALL_BUT_USER = ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
@@ -29,7 +30,7 @@ DROP_IN_PROCESS = [arg for name in ("SETUID", "SETGID", "SETPCAP") for arg in ("
 
 @dataclass(frozen=True)
 class JailSpec:
-    """What one jail holds. tree: folder bound read-only at /lab, may be empty now and filled later by the judge."""
+    """What one jail holds. tree: a folder that every uid may read, bound at /lab; may be filled later."""
 
     tree: Path
     engine: Path  # the package `grading`
@@ -58,14 +59,13 @@ def _scratch(spec: JailSpec) -> list[str]:
     args = ["--dev", "/dev"]
     for place, megabytes in (("/tmp", spec.limits.tmp_mb), ("/dev/shm", spec.limits.shm_mb)):
         args += ["--size", str(megabytes << 20), "--perms", "1777", "--tmpfs", place]
-        args += [] if spec.files else ["--remount-ro", place]
-    return args
+    return args if spec.files else [*args, "--remount-ro", "/dev/shm"]
 
 
 def rlimits(spec: JailSpec) -> dict[str, int]:
     memory = spec.limits.memory_mb << 20
     others = 0 if os.geteuid() == 0 else _threads_of_user()
-    writable = max(spec.limits.tmp_mb, spec.limits.shm_mb) << 20 if spec.files else 0
+    writable = max(spec.limits.tmp_mb, spec.limits.shm_mb) << 20  # a rank of a lab without files sets 0 for itself
     return {
         "nproc": processes(spec) + others,
         "data": memory,

@@ -1,0 +1,111 @@
+"""A jail in which to try things: each attempt is a piece of Python run in a forked child, as a rank would be.
+
+`labs doctor` and the tests prove the jail's protections with it; learners' code never comes here.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace, TracebackType
+
+from grading.sandbox import jail as jails
+from grading.sandbox.jail import Jail, JailError, JailSpec
+
+TMP_MB, SHM_MB = 4, 2
+ATTEMPT_S = 8.0
+
+PROGRAM = """
+import json, os, socket
+from grading.sandbox.confine import confine
+lines = socket.socket(fileno={fd}).makefile("rwb")
+confine(**json.loads(lines.readline()))
+for line in lines:
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        names, child = {{}}, os.getpid()
+        try:
+            exec(json.loads(line), names)
+            answer = names.get("answer")
+        except BaseException as error:
+            answer = f"{{type(error).__name__}}: {{error}}"
+        if os.getpid() == child:  # and not one of its own forks
+            os.write(writing, json.dumps(answer).encode())
+        os._exit(0)
+    os.close(writing)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    os.set_blocking(reading, False)  # what the child forked may hold the other end for ever
+    answer = os.read(reading, 65536) if status == 0 else b""
+    os.close(reading)
+    lines.write(json.dumps([answer.decode(), status]).encode() + b"\\n")
+    lines.flush()
+"""
+
+
+@dataclass(frozen=True)
+class Killed:
+    """The child ended without an answer."""
+
+    signal: str
+
+
+class Trial:
+    """`with Trial(memory_mb=256) as trial: trial.attempt("answer = 1")`. Raises JailError where no jail is possible."""
+
+    def __init__(
+        self, memory_mb: int = 512, tmp_mb: int = 4, shm_mb: int = 2, files: bool = True, timeout_s: float = 8
+    ):
+        self._tree = tempfile.TemporaryDirectory(prefix="labs-")
+        self.tree = Path(self._tree.name)
+        limits = SimpleNamespace(ranks=1, memory_mb=memory_mb, tmp_mb=TMP_MB, shm_mb=SHM_MB)
+        self.spec = JailSpec(self.tree, Path(__file__).parents[1], [], limits, files)
+        self.jail: Jail
+
+    def __enter__(self) -> Trial:
+        self._tree.__enter__()
+        self.tree.chmod(0o755)
+        self._control, theirs = socket.socketpair()
+        with theirs:
+            self.jail = jails._start(self.spec, theirs.fileno(), True, PROGRAM.format(fd=theirs.fileno()))
+        self._control.settimeout(ATTEMPT_S)
+        self._lines = self._control.makefile("rwb")
+        self._send(self.jail.confinement)
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.jail.kill()
+        self._control.close()
+        self._tree.__exit__(kind, error, trace)
+
+    def attempt(self, source: str) -> object:
+        """What `source` left in the name `answer` (JSON), "Type: message" of its exception, or Killed.
+
+        Raises JailError when the jail itself is gone or silent: an attempt got the better of PID 1.
+        """
+        try:
+            self._send(source)
+            line = self._lines.readline()
+        except OSError as error:
+            raise JailError(f"the jail does not answer: {error}") from None
+        if not line:
+            raise JailError(f"the jail has ended: {self.jail.stderr_tail()[-200:]}")
+        answer, status = json.loads(line)
+        return (
+            json.loads(answer) if answer else Killed(signal.Signals(-status).name if status < 0 else f"exit {status}")
+        )
+
+    def all_dead(self) -> bool:
+        """After jail.kill(): whether every process that ever inherited the jail's end of the line has gone."""
+        try:
+            return self._control.recv(1) == b""
+        except OSError:
+            return False
+
+    def _send(self, value: object) -> None:
+        self._lines.write(json.dumps(value).encode() + b"\n")
+        self._lines.flush()

@@ -1,9 +1,7 @@
 """The local hub: a bare repository whose proc-receive hook grades `git push hub HEAD:refs/for/lab/l05`."""
 
-import io
 import json
 import os
-import re
 import shlex
 import sys
 import traceback
@@ -13,18 +11,17 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 import git
-from rich.console import Console
 
 from grading.course import trees
 from grading.course.catalog import Course, CourseError, Lab
 from grading.course.submission import Refused, Submission, from_commit
 from grading.delivery import plumbing, records
 from grading.delivery.pktline import Answer, Command, Conversation
-from grading.delivery.plumbing import ZERO
+from grading.delivery.plumbing import ZERO, Tree
 from grading.delivery.publish import Published, publish
 from grading.delivery.records import Record
-from grading.feedback.advice import Attempt, advise
-from grading.feedback.terminal import render_terminal
+from grading.feedback.advice import Attempt, advise, topics
+from grading.feedback.terminal import render_text
 from grading.judge.grade import grade
 from grading.judge.report import Report
 
@@ -100,7 +97,7 @@ def _answer(hub: Hub, command: Command, options: dict[str, str]) -> Answer:
     reason, lab = _broken(hub, command)
     if lab is None:
         return Answer(command, reason=reason)
-    user = _user(hub.repo, command.new, options)
+    user = records.user_of(hub.repo, command.new, options.get("user", ""))
     try:
         known = records.find(hub.repo, command.new, lab.id, user)
         result = known or _graded(hub, lab, command.new, user)
@@ -128,25 +125,21 @@ def _broken(hub: Hub, command: Command) -> tuple[str, Lab | None]:
     return "", lab
 
 
-def _user(repo: git.Repo, commit: str, options: dict[str, str]) -> str:
-    """Whose attempt it is: the push option `user`, else the committer's mail up to the @; fit for a ref name."""
-    name = options.get("user") or repo.git.show("-s", "--no-mailmap", "--format=%ce", commit).partition("@")[0]
-    return re.sub(r"[^a-z0-9_-]+", "-", name.lower())[:40].strip("-") or "learner"
-
-
 def _graded(hub: Hub, lab: Lab, commit: str, user: str) -> Record:
     hub.say(f"grading {lab.branch} at {commit[:7]} …")
-    report = grade(hub.course, lab, _submission(hub, lab, commit), jailed=hub.jailed, on_event=_progress(hub.say))
-    report = report.model_copy(update={"commit": commit})
-    before = [attempt_of(one) for one in records.attempts(hub.repo, lab.id, user)]
-    advice = advise(hub.course, lab, report, before)
-    text = _rendered(report, advice)
-    hub.say(text)
-    return records.save(hub.repo, records.record(lab.id, user, commit, report, advice, text))
-
-
-def _submission(hub: Hub, lab: Lab, commit: str) -> Submission | Refused:
     starter = trees.starter_tree(hub.course, lab, hub.engine)
+    answer = _submission(hub, lab, commit, starter)
+    report = grade(hub.course, lab, answer, jailed=hub.jailed, on_event=_progress(hub.say))
+    report = report.model_copy(update={"commit": commit})
+    counted = report.verdict in records.COUNTED
+    before = [attempt_of(one) for one in records.attempts(hub.repo, lab.id, user)]
+    advice = advise(hub.course, lab, report, before if counted else None)
+    text = render_text(report, advice, width=WIDTH)
+    hub.say(text)
+    return records.save(hub.repo, records.record(lab.id, user, commit, report, advice, text, starter))
+
+
+def _submission(hub: Hub, lab: Lab, commit: str, starter: Tree) -> Submission | Refused:
     try:
         return from_commit(Path(hub.repo.git_dir), commit, lab, starter, f"refs/heads/{lab.branch}")
     except Refused as refused:
@@ -161,22 +154,29 @@ def _progress(say: Callable[[str], None]) -> Callable[[dict[str, Any]], None]:
     return on_event
 
 
-def _rendered(report: Report, advice: Any) -> str:
-    console = Console(file=io.StringIO(), width=WIDTH, color_system=None)
-    console.print(render_terminal(report, advice))
-    return console.file.getvalue()
-
-
 def attempt_of(one: Record) -> Attempt:
     """A record as feedback counts it."""
-    failing = [test for test in one.report["tests"] if test["outcome"] in ("failed", "timeout")]
-    topics = list(dict.fromkeys(test["topic"] for test in failing if test["topic"]))
-    return Attempt(one.attempt, one.user, one.commit, one.verdict, topics, one.when)
+    report = Report.model_validate(one.report)
+    n, when = one.attempt or 0, one.when
+    return Attempt(
+        n=n,
+        user=one.user,
+        commit=one.commit,
+        verdict=report.verdict,
+        topics=topics(report),
+        when=when,
+        seal=report.seal,
+    )
 
 
 def attempts(hub: Path, lab: str, user: str) -> list[Attempt]:
     """The counted attempts of one learner in one lab, oldest first."""
     return [attempt_of(one) for one in records.attempts(git.Repo(hub), lab, user)]
+
+
+def log(hub: Path) -> list[Record]:
+    """Every grading that the hub remembers, oldest first."""
+    return records.everything(open_hub(hub).repo)
 
 
 def _hook() -> str:

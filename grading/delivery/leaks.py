@@ -33,7 +33,7 @@ def hidden_files(course: Course) -> dict[bytes, str]:
 def secret_holes(course: Course, lab: Lab) -> dict[str, str]:
     """Hole -> id of its lab, for every hole whose reference this lab's branch may not show."""
     shown = set(trees.shows(course, lab))
-    return {hole: other.id for other in course.labs for hole in other.holes if hole not in shown}
+    return {hole: other.id for other in course.labs for hole in other.all_holes if hole not in shown}
 
 
 def _files(course: Course, lab: Lab, tree: Tree) -> Iterator[str]:
@@ -50,7 +50,7 @@ def _holes(secret: dict[str, str], tree: Tree) -> Iterator[str]:
     for hole, owner in secret.items():
         path, _, name = hole.partition("::")
         if path in tree:
-            node = definition(tree[path].decode(), name)
+            node = _definition(tree[path].decode(), name)
             if node is not None and not _is_stub(node):
                 yield f"{path} would show the reference of {name}, a hole of {owner}"
 
@@ -59,7 +59,7 @@ def _copies(course: Course, secret: dict[str, str], tree: Tree) -> Iterator[str]
     bodies = {}
     for hole in secret:
         path, _, name = hole.partition("::")
-        node = definition((course.root / path).read_text(), name)
+        node = _definition((course.root / path).read_text(), name)
         if node is not None and _statements(node) >= SPEAKING:
             bodies[_dump(node)] = hole
     for path, content in tree.items():
@@ -68,15 +68,9 @@ def _copies(course: Course, secret: dict[str, str], tree: Tree) -> Iterator[str]
                 yield f"{path} would show the reference of {bodies[body]} under another name"
 
 
-def definition(source: str, name: str) -> ast.AST | None:
-    """The parsed definition that `name` means in `source` (setters and overloads as in course.holes)."""
+def _definition(source: str, name: str) -> ast.AST | None:
     found = holes.definitions(source).get(name)
-    if found is None:
-        return None
-    lines = source.splitlines(keepends=True)[found.first_line - 1 : found.last_line]
-    block = ast.parse("if True:\n" + "".join(lines)) if lines[0][:1].isspace() else ast.parse("".join(lines))
-    inner = block.body[0].body if isinstance(block.body[0], ast.If) else block.body
-    return inner[-1]
+    return found.node if found else None
 
 
 def _body(node: ast.AST) -> list[ast.stmt]:

@@ -9,7 +9,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
+from grading.course.plumbing import GitError, Repository
+from grading.feedback.advice import topics
+from grading.feedback.progress import Standing
 from grading.judge.report import Report
 
 FILE = "state.json"
@@ -35,11 +39,12 @@ class LabState:
     seals: dict[str, str] = field(default_factory=dict)
     solution: str = ""  # "earned …" or "anyway …", with the time
     branch: str = ""  # the learner's own branch
+    failing: str = ""  # topic of the first failure of the last `labs test`
+    exam: dict[str, Any] = field(default_factory=dict)  # the examiner's form
 
     def mark(self, report: Report, commit: str | None) -> None:
         """Note one counted grading, and the seal that a PASS earns."""
-        topics = list(dict.fromkeys(test.topic for test in report.failed if test.topic))
-        self.attempts.append(Mark(commit, str(report.verdict), topics, now()))
+        self.attempts.append(Mark(commit, str(report.verdict), topics(report), now()))
         if report.verdict == "PASS" and report.counts:
             self.seals.setdefault(report.seal, now())
 
@@ -73,6 +78,30 @@ def _lab_state(fields: dict) -> LabState:
     return LabState(**{**fields, "attempts": [Mark(**mark) for mark in fields["attempts"]]})
 
 
+def load_here(start: Path) -> State:
+    """The state of the clone around `start`; nothing where there is no clone."""
+    try:
+        return load(Repository(start).common_dir())
+    except GitError:
+        return {}
+
+
+def as_json(state: State) -> dict[str, Any]:
+    return {lab: asdict(one) for lab, one in state.items()}
+
+
+def summary(state: State, labs: int) -> str:
+    """The figures under the map."""
+    seals = sum("patch" in one.seals for one in state.values())
+    attempts = sum(len(one.attempts) for one in state.values())
+    return f"{seals} of {labs} labs have the Patch seal, after {attempts} attempt{'s' * (attempts != 1)} in all."
+
+
+def standings(state: State) -> dict[str, Standing]:
+    """The state as feedback's map reads it."""
+    return {lab: Standing(lab=lab, seals=list(one.seals), attempts=len(one.attempts)) for lab, one in state.items()}
+
+
 @contextlib.contextmanager
 def updating(common_dir: Path, lab: str) -> Iterator[LabState]:
     """The state of one lab to change; written back whole when the block ends without an error."""
@@ -86,7 +115,7 @@ def updating(common_dir: Path, lab: str) -> Iterator[LabState]:
 
 
 def _save(folder: Path, state: State) -> None:
-    text = json.dumps({lab: asdict(one) for lab, one in state.items()}, indent=1)
+    text = json.dumps(as_json(state), indent=1)
     with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as fresh:
         fresh.write(text)
         fresh.flush()

@@ -1,14 +1,15 @@
 """The hub's memory: one record a graded commit, lab and learner, as git notes; one ref an attempt.
 
 A note of refs/notes/labs is JSON lines, one record each. Whoever can fetch from the hub can read them, so
-only what the learner is told goes in: no examiner's `look_for`, no line of a hidden test.
+only what the learner is told goes in, and of source lines only those of files that the learner has.
 """
 
 import contextlib
 import json
+import re
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, is_dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import git
@@ -16,13 +17,13 @@ import git
 from grading.delivery import plumbing
 from grading.delivery.plumbing import ZERO, RefsMoved, RefUpdate
 from grading.delivery.stream import Stream
+from grading.feedback.advice import Advice
 from grading.judge.report import Report
 
 NOTES = "refs/notes/labs"
 SCRATCH = "refs/publish/notes"
 WHO = "Mainline hub <hub@mainline.invalid>"
 COUNTED = {"PASS", "FAIL", "TIMEOUT", "TAMPER"}
-EXAMINERS = "look_for"
 TRIES = 20
 
 
@@ -36,7 +37,7 @@ class Record:
     attempt: int | None
     when: str
     report: dict[str, Any]
-    advice: dict[str, Any] | None
+    advice: dict[str, Any]
     text: str = ""
 
     @property
@@ -52,10 +53,16 @@ class Record:
         return self.lab, self.user
 
 
-def of_commit(repo: git.Repo, commit: str) -> list[Record]:
+def user_of(repo: git.Repo, commit: str, name: str = "") -> str:
+    """Whose attempt a commit is: `name`, else the committer's mail up to the @; made fit for a ref name."""
+    name = name or repo.git.show("-s", "--no-mailmap", "--format=%ce", commit).partition("@")[0]
+    return re.sub(r"[^a-z0-9_-]+", "-", name.lower())[:40].strip("-") or "learner"
+
+
+def of_commit(repo: git.Repo, commit: str, notes: str = NOTES) -> list[Record]:
     """The records of one commit, oldest first."""
     with contextlib.suppress(git.GitCommandError):
-        return _parse(repo.git.notes("--ref", NOTES, "show", commit))
+        return _parse(repo.git.notes("--ref", notes, "show", commit))
     return []
 
 
@@ -81,20 +88,20 @@ def attempts(repo: git.Repo, lab: str, user: str) -> list[Record]:
     return sorted(found, key=lambda record: record.attempt or 0)
 
 
-def record(lab: str, user: str, commit: str, report: Report, advice: Any, text: str) -> Record:
-    """A record of a fresh grading, without the examiners' part; `save` gives it its attempt number."""
+def record(lab: str, user: str, commit: str, report: Report, advice: Advice, text: str, shown: Iterable[str]) -> Record:
+    """A record of a fresh grading; `save` gives it its attempt number. `shown`: the paths of the lab branch."""
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    plain = report.model_dump(mode="json")
-    return Record(lab, user, commit, None, when, public(plain), public(_plain(advice)), text)
+    plain = public(report.model_dump(mode="json"), frozenset(shown))
+    return Record(lab, user, commit, None, when, plain, advice.model_dump(mode="json"), text)
 
 
-def public(value: Any) -> Any:
-    """`value` (JSON-like) without examiners' notes and without source lines of files that no branch shows."""
-    if isinstance(value, Mapping):
-        if "function" in value and str(value.get("path", "")).startswith(("hidden/", "/", "..")):
+def public(value: Any, shown: frozenset[str]) -> Any:
+    """`value` (JSON-like) with the source text of every stack frame outside the files `shown` blanked."""
+    if isinstance(value, dict):
+        if "function" in value and value.get("path") not in shown:
             value = {**value, "text": ""}
-        return {key: public(inner) for key, inner in value.items() if key != EXAMINERS}
-    return [public(inner) for inner in value] if isinstance(value, list | tuple) else value
+        return {key: public(inner, shown) for key, inner in value.items()}
+    return [public(inner, shown) for inner in value] if isinstance(value, list) else value
 
 
 def save(repo: git.Repo, fresh: Record) -> Record:
@@ -110,7 +117,7 @@ def save(repo: git.Repo, fresh: Record) -> Record:
 
 def _save_once(repo: git.Repo, fresh: Record) -> Record:
     if fresh.verdict in COUNTED:
-        fresh = Record(**{**_fields(fresh), "attempt": _next_attempt(repo, fresh)})
+        fresh = replace(fresh, attempt=_next_attempt(repo, fresh))
     others = of_commit(repo, fresh.commit)
     kept = [r for r in others if r.key != fresh.key or r.verdict != "INFRA"]
     if fresh.verdict == "INFRA" and any(r.key == fresh.key for r in kept):
@@ -133,7 +140,7 @@ def _note(repo: git.Repo, commit: str, kept: list[Record]) -> RefUpdate:
     if SCRATCH in left:
         plumbing.transaction(repo, [RefUpdate(SCRATCH, ZERO, left[SCRATCH][0])])
     old = left[NOTES][0] if NOTES in left else None
-    content = "".join(json.dumps(_fields(one)) + "\n" for one in kept)
+    content = "".join(json.dumps(asdict(one)) + "\n" for one in kept)
     stream = Stream(WHO)
     stream.note(SCRATCH, f"{kept[-1].lab}: {kept[-1].verdict}\n", int(time.time()), commit, content.encode(), old)
     plumbing.fast_import(repo, stream.finish())
@@ -142,13 +149,3 @@ def _note(repo: git.Repo, commit: str, kept: list[Record]) -> RefUpdate:
 
 def _parse(note: str) -> list[Record]:
     return [Record(**json.loads(line)) for line in note.split("\n") if line]
-
-
-def _fields(one: Record) -> dict[str, Any]:
-    return {name: getattr(one, name) for name in Record.__dataclass_fields__}
-
-
-def _plain(advice: Any) -> Any:
-    if advice is None:
-        return None
-    return asdict(advice) if is_dataclass(advice) else advice.model_dump(mode="json")

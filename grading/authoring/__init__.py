@@ -1,0 +1,1 @@
+"""Authoring: the gate that tells whether a lab is any good."""

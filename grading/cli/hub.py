@@ -1,0 +1,54 @@
+"""`labs hub`: a bare repository that grades what is pushed to refs/for/lab/lNN."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grading.cli.common import CourseOption, JsonOption, course_here, show, show_json
+
+app = typer.Typer(help="A bare repository that grades what is pushed. Example: labs hub init ../hub.git")
+HubArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The bare repository.")]
+
+
+@app.command()
+def init(
+    folder: HubArgument,
+    course: CourseOption = None,
+    no_jail: Annotated[bool, typer.Option("--no-jail", help="Grade without a jail; verdicts do not count.")] = False,
+) -> None:
+    """Make a hub, or bring an old one up to date with the course. Example: labs hub init ../hub.git"""
+    from grading.cli.maintain import published_table
+    from grading.delivery import hub
+
+    show(published_table(hub.init(folder, course_here(course).root, jailed=not no_jail)))
+    show(f"Push answers with: git push {folder} HEAD:refs/for/lab/lNN")
+
+
+@app.command()
+def log(folder: HubArgument, as_json: JsonOption = False) -> None:
+    """Every grading that the hub remembers. Example: labs hub log ../hub.git"""
+    from grading.delivery import hub
+
+    records = hub.log(folder)
+    if as_json:
+        return show_json([{**vars(one)} for one in records])
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("when", "lab", "user", "attempt", "verdict", "commit"):
+        table.add_column(name, no_wrap=True)
+    for one in records:
+        table.add_row(one.when, one.lab, one.user, str(one.attempt or "–"), one.verdict, one.commit[:10])
+    show(table)
+
+
+@app.command(hidden=True)
+def receive(folder: HubArgument) -> None:
+    """git's proc-receive hook: the protocol on stdin and stdout, the learner on stderr."""
+    from grading.delivery import hub
+
+    hub.receive(folder, sys.stdin.buffer, sys.stdout.buffer, sys.stderr)

@@ -1,0 +1,41 @@
+"""What `labs grade` can grade: a commit, a folder, or what the course itself has."""
+
+from pathlib import Path
+
+from grading.course import trees
+from grading.course.catalog import Course, Lab
+from grading.course.submission import Refused, Submission, from_commit, from_tree, from_worktree
+from grading.delivery.clone import CloneError
+
+WANTED = "say what to grade: --commit SHA [--repo R], --worktree DIR, or --impl reference|starter|mistake:NAME"
+
+
+def answer(
+    course: Course, lab: Lab, *, repo: Path | None, commit: str | None, worktree: Path | None, impl: str | None
+) -> Submission | Refused:
+    """The one submission that the options name; CloneError when they name none or several."""
+    if sum(option is not None for option in (commit, worktree, impl)) != 1:
+        raise CloneError(WANTED)
+    starter = trees.starter_tree(course, lab)
+    try:
+        if commit is not None:
+            return from_commit(repo or Path.cwd(), commit, lab, starter)
+        if worktree is not None:
+            return from_worktree(worktree, lab, starter)
+    except Refused as refused:
+        return refused
+    return from_tree(lab, implementation(course, lab, impl), starter)
+
+
+def implementation(course: Course, lab: Lab, name: str) -> trees.Tree:
+    """The tree of "reference", "starter" or "mistake:NAME"."""
+    if name == "starter":
+        return trees.patched_tree(course, lab, None)
+    if name == "reference":
+        return trees.reference_tree(course, lab)
+    kind, _, mistake = name.partition(":")
+    path = lab.folder / "mistakes" / f"{mistake}.py"
+    if kind != "mistake" or "/" in mistake or not path.is_file():
+        known = ", ".join(sorted(one.stem for one in path.parent.glob("*.py"))) or "none yet"
+        raise CloneError(f"no implementation {name!r} of {lab.id}: reference, starter, or mistake: with {known}")
+    return trees.patched_tree(course, lab, path.read_text(encoding="utf-8"))

@@ -23,6 +23,12 @@ def _hole(name: str) -> str:
     return _inside(path) + mark + qualname
 
 
+def _ours(path: str) -> str:
+    if not path.startswith("mini_infra/") or not path.partition("::")[0].endswith(".py"):
+        raise ValueError(f"'{path}' must be a Python file in mini_infra/: nothing else is a learner's to edit")
+    return path
+
+
 def _lab_id(name: str) -> str:
     if not LAB_ID.fullmatch(name):
         raise ValueError(f"'{name}' is no lab id; an id is an l and two digits, such as l05")
@@ -30,7 +36,9 @@ def _lab_id(name: str) -> str:
 
 
 RepoPath = Annotated[str, AfterValidator(_inside)]
-Hole = Annotated[str, AfterValidator(_hole)]
+Anchor = Annotated[str, AfterValidator(_hole)]
+Hole = Annotated[str, AfterValidator(_hole), AfterValidator(_ours)]
+Editable = Annotated[str, AfterValidator(_inside), AfterValidator(_ours)]
 LabId = Annotated[str, AfterValidator(_lab_id)]
 
 
@@ -62,7 +70,7 @@ class MainlineSeal(Model):
     snapshot: str
     kinds: list[Literal["differential", "swap", "graft"]]
     packages: list[str] = []
-    anchors: list[Hole] = []
+    anchors: list[Anchor] = []
 
 
 class Seals(Model):
@@ -91,7 +99,7 @@ class Lab(Model):
     uses: list[LabId] = []
     holes: list[Hole] = Field(min_length=1)
     drop: list[Hole] = []
-    editable: list[RepoPath] = []
+    editable: list[Editable] = []
     assets: list[RepoPath] = []
     packages: list[str] = []
     preload: list[str] = []

@@ -1,5 +1,6 @@
 """Git by plumbing alone: trees and blobs as bytes. No checkout, no filter, no hook, nobody's configuration."""
 
+import hashlib
 import os
 import subprocess
 from dataclasses import dataclass
@@ -48,7 +49,7 @@ class Repository:
         command = ["git", *OPTIONS, *args]
         try:
             done = subprocess.run(command, cwd=self.folder, env=ENVIRONMENT, input=stdin, capture_output=True)
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: NUL in an argument
             raise GitError(f"git did not start: {error}") from None
         if done.returncode:
             said = done.stderr.decode(errors="replace").strip().splitlines()
@@ -66,14 +67,19 @@ class Repository:
         """Full SHA of what `name` stands for. GitError where it is no such thing."""
         return self.text("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{{kind}}}")
 
+    def is_ancestor(self, old: str, new: str) -> bool:
+        """Whether the history of `new` holds `old`; False where that cannot be told (a shallow clone)."""
+        try:
+            self.git("merge-base", "--is-ancestor", old, new)
+        except GitError:
+            return False
+        return True
+
     def entries(self, tree: str, *, recursive: bool = True) -> list[Entry]:
         """Every blob, link and submodule of a tree (with `recursive` False: its own lines only)."""
         flags = ["-r"] if recursive else []
         lines = self.git("ls-tree", "-z", "-l", "--full-tree", *flags, "--end-of-options", tree).split(b"\0")
         return [_entry(line) for line in lines if line]
-
-    def blob(self, sha: str) -> bytes:
-        return self.git("cat-file", "blob", sha)
 
     def blobs(self, shas: list[str]) -> dict[str, bytes]:
         """The content of many blobs by one process."""
@@ -85,6 +91,12 @@ class Repository:
             found[sha] = out[header_end + 1 : header_end + 1 + size]
             at = header_end + size + 2
         return found
+
+
+def blob_sha(content: bytes, digits: int = 40) -> str:
+    """The name that git gives a blob, in a repository whose names have so many hex digits (40 or 64)."""
+    digest = hashlib.sha1 if digits == 40 else hashlib.sha256
+    return digest(b"blob %d\0" % len(content) + content).hexdigest()
 
 
 def _entry(line: bytes) -> Entry:

@@ -1,5 +1,6 @@
 """The trees of a lab's branch: snapshot, starter, reference, and the starter with a known mistake."""
 
+import ast
 import hashlib
 import json
 import re
@@ -174,8 +175,19 @@ def _sections(lab: Lab, patch: str) -> dict[str, str]:
                 + ", ".join(lab.editable_paths)
             )
         return {lab.editable_paths[0]: patch}
-    sections = dict(zip(pieces[1::2], pieces[2::2], strict=True))
-    for path in sections:
-        if path not in lab.editable_paths:
-            raise CourseError(f"the patch is for {path}; {lab.id} lets a learner edit {', '.join(lab.editable_paths)}")
-    return sections
+    paths = pieces[1::2]
+    for path in paths:
+        if path not in lab.editable_paths or paths.count(path) > 1:
+            raise CourseError(
+                f"the patch has a part for {path}; {lab.id} wants one part a file, for {', '.join(lab.editable_paths)}"
+            )
+    if not _docstring_only(pieces[0]):
+        raise CourseError("the patch has code above its first '# file: path' line; say which file it is for")
+    return dict(zip(paths, pieces[2::2], strict=True))
+
+
+def _docstring_only(text: str) -> bool:
+    try:
+        return all(isinstance(node, ast.Expr) for node in ast.parse(text).body)
+    except SyntaxError:
+        return False

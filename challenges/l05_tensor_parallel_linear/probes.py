@@ -39,18 +39,24 @@ def region(name, groups, x, y, flags=None):
     """One border: F x and, for the upstream gradient y, its adjoint Fᵀ y."""
     x.requires_grad_()
     fx = REGIONS[name](x, tp_group(groups), **(flags or {}))
-    (fty,) = torch.autograd.grad(fx, x, y)
+    (fty,) = torch.autograd.grad((fx * y).sum(), x)
     return {"Fx": fx, "Fty": fty}
 
 
 def shared_region(name, groups, x, y, w):
-    """A border beside a residual branch 3·w that was built first; y reaches both. Returns w's gradient, and y after."""
-    x.requires_grad_()
-    w.requires_grad_()
-    residual = w * 3
-    fx = REGIONS[name](x, tp_group(groups))
-    (fx + residual).backward(y)
-    return {"dw": w.grad, "y": y, "x": x}
+    """A border beside a residual branch 3·w. Returns w's gradient, and what x and the gradient they share became."""
+    shared = beside_residual(lambda: REGIONS[name](x.requires_grad_(), tp_group(groups)), w, y)
+    return {"dw": w.grad, "shared": shared, "x": x}
+
+
+def beside_residual(branch, w, y):
+    """Backward of ⟨branch() + 3·w, y⟩, the residual built first. Returns the gradient tensor that both receive."""
+    shared = []
+    residual = w.requires_grad_() * 3
+    total = branch() + residual
+    total.register_hook(shared.append)
+    (total * y).sum().backward()
+    return shared[0]
 
 
 def make_layer(kind, groups, input_size, output_size, dtype, bias, flags):
@@ -83,16 +89,16 @@ def linear(kind, groups, weight, bias, x, flags, lab_record, grad=None, frozen=F
     if grad is None:
         return out
     with lab_record.phase("backward"), lab_record.ops() if ops else contextlib.nullcontext():
-        y.backward(grad)
+        (y * grad).sum().backward()
     return out | {"dx": x.grad, "dw": layer.weight.grad, "db": None if bias is None else layer.bias.grad}
 
 
 def strided_linear(kind, groups, weight, bias, x, grad, flags, lab_record):
-    """The same with a non-contiguous input, and the gradient vector [o] expanded over sequence and batch."""
+    """The same with a non-contiguous input, and an upstream gradient that is `grad` [o] expanded by sum()."""
     layer = load_layer(kind, groups, weight, bias, flags)
     leaf = x.transpose(0, 1).contiguous().requires_grad_()  # [b, s, h]
     y, _ = layer(leaf.transpose(0, 1))
-    y.backward(grad.expand(y.shape))
+    (y.sum((0, 1)) * grad).sum().backward()
     return {"y": y, "dx": leaf.grad.transpose(0, 1), "dw": layer.weight.grad, "db": layer.bias.grad}
 
 
@@ -106,14 +112,10 @@ def saved_linear(kind, groups, weight, bias, x, flags, lab_record):
 
 
 def shared_linear(kind, groups, weight, bias, x, grad, w, flags):
-    """A layer beside a residual branch 3·w that was built first. Returns everything that must keep its bits."""
+    """A layer beside a residual branch 3·w. Returns everything that must keep its bits."""
     layer = load_layer(kind, groups, weight, bias, flags)
-    x.requires_grad_()
-    w.requires_grad_()
-    residual = w * 3
-    y, _ = layer(x)
-    (y + residual).backward(grad)
-    return {"residual": w.grad, "grad": grad, "x": x, "weight": layer.weight, "bias": layer.bias}
+    shared = beside_residual(lambda: layer(x.requires_grad_())[0], w, grad)
+    return {"residual": w.grad, "grad": shared, "x": x, "weight": layer.weight, "bias": layer.bias}
 
 
 def construct(kind, groups, sizes, flags):

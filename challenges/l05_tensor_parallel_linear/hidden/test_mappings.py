@@ -123,7 +123,9 @@ def test_shared_grad(lab):
         for rank, results in enumerate(out):
             with lab_note(lab, name):
                 lab.close(results[i]["dw"], 3 * ys[rank], what=f"{name}: the residual's gradient on rank {rank}")
-                lab.close(results[i]["y"], ys[rank], what=f"{name}: the upstream gradient afterwards on rank {rank}")
+                lab.close(
+                    results[i]["shared"], ys[rank], what=f"{name}: the upstream gradient afterwards on rank {rank}"
+                )
                 lab.close(results[i]["x"], xs[rank], what=f"{name}: the input afterwards on rank {rank}")
 
 

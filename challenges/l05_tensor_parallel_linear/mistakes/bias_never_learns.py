@@ -1,0 +1,32 @@
+"""The bias comes out of the forward right and never gets a gradient: it keeps its initial value for the whole run."""
+
+
+# file: mini_infra/megatron/core/tensor_parallel/layers.py
+class LinearWithGradAccumulationAndAsyncCommunication(torch.autograd.Function):
+    @staticmethod
+    def backward(ctx, grad_output):
+        input, weight = ctx.saved_tensors
+        tp_group = ctx.tp_group
+        wgrad_compute = ctx.needs_input_grad[1]
+        handle = None
+        total_input = input
+        if ctx.sequence_parallel and wgrad_compute:
+            input = input.contiguous()
+            total_input = input.new_empty((input.shape[0] * tp_group.size(), *input.shape[1:]))
+            handle = dist.all_gather_single(total_input, input, group=tp_group, async_op=True)
+        grad_input = grad_output.matmul(weight).contiguous()
+        if handle is not None:
+            handle.wait()
+        if ctx.allreduce_dgrad:
+            handle = dist.all_reduce(grad_input, group=tp_group, async_op=True)
+        elif ctx.sequence_parallel:
+            share, grad_input = grad_input, torch.empty_like(input)
+            handle = dist.reduce_scatter_single(grad_input, share, group=tp_group, async_op=True)
+        grad_weight = None
+        if wgrad_compute:
+            grad_2d, input_2d = prepare_input_tensors_for_wgrad_compute(grad_output, total_input)
+            grad_weight = grad_2d.t().matmul(input_2d)
+        grad_bias = torch.zeros_like(grad_output[0, 0]) if ctx.use_bias else None
+        if handle is not None:
+            handle.wait()
+        return grad_input, grad_weight, grad_bias, None, None, None

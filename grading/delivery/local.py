@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from grading.course.plumbing import GitError, Repository
-from grading.feedback.advice import topics
 from grading.feedback.progress import Standing
 from grading.judge.report import Report
 
@@ -42,9 +41,9 @@ class LabState:
     failing: str = ""  # topic of the first failure of the last `labs test`
     exam: dict[str, Any] = field(default_factory=dict)  # the examiner's form
 
-    def mark(self, report: Report, commit: str | None) -> None:
-        """Note one counted grading, and the seal that a PASS earns."""
-        self.attempts.append(Mark(commit, str(report.verdict), topics(report), now()))
+    def mark(self, report: Report, topics: list[str], commit: str | None) -> None:
+        """Note one counted grading with the topics that failed, and the seal that a PASS earns."""
+        self.attempts.append(Mark(commit, str(report.verdict), topics, now()))
         if report.verdict == "PASS" and report.counts:
             self.seals.setdefault(report.seal, now())
 

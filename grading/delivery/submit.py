@@ -12,6 +12,7 @@ from grading.course.catalog import Course, Lab
 from grading.delivery import local, plumbing, records
 from grading.delivery.clone import HUB, CloneError, grader
 from grading.delivery.records import Record
+from grading.feedback.advice import topics
 from grading.judge.report import Report, Verdict
 
 SEEN_NOTES = "refs/notes/labs-hub"
@@ -105,4 +106,4 @@ def remember(repo: git.Repo, record: Record) -> None:
     report = Report.model_validate(record.report)
     with local.updating(plumbing.common_dir(repo), record.lab) as state:
         if record.attempt and all(mark.commit != record.commit for mark in state.attempts):
-            state.mark(report, record.commit)
+            state.mark(report, topics(report), record.commit)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from grading.course import trees
 from grading.course.catalog import Course, Lab
 from grading.course.submission import Refused, from_tree
-from grading.delivery.leaks import leaks
+from grading.delivery.leaks import Guard
 from grading.feedback import diagnose
 from grading.feedback.diagnose import Fingerprint, Stored
 from grading.judge.grade import grade
@@ -115,9 +115,9 @@ class _Gate:
                 self.reference_misses.append(f"the reference is {ended(report)} ({what} tests, seed {report.seed})")
         return reports[0]
 
-    def branch(self) -> Iterator[str]:
-        for tree in (trees.snapshot_tree(self.course, self.lab), trees.starter_tree(self.course, self.lab)):
-            yield from leaks(self.course, self.lab, tree)
+    def branch(self) -> list[str]:
+        snapshot, starter = trees.snapshot_tree(self.course, self.lab), trees.starter_tree(self.course, self.lab)
+        return Guard(self.course).leaks(self.lab, snapshot, starter)
 
     def mistakes(self) -> dict[str, list[Fingerprint]]:
         """Name -> a fingerprint a seed."""

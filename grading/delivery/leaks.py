@@ -11,92 +11,99 @@ from grading.delivery.plumbing import Tree
 HIDDEN_FOLDERS = ("hidden", "mistakes", "mainline")
 HIDDEN_FILES = ("exam.yaml", "fingerprints.json", "hints.yaml")
 SPEAKING = 3  # a body of fewer statements may stand elsewhere by right: `return _reduce(input_)`
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+Node = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def leaks(course: Course, lab: Lab, tree: Tree) -> list[str]:
-    """One sentence for each thing in `tree` that belongs to the maintainers; empty when the tree may be published."""
-    secret = secret_holes(course, lab)
-    return [*_files(course, lab, tree), *_holes(secret, tree), *_copies(course, secret, tree)]
+class Guard:
+    """The maintainers' side of a course, read once, to hold trees against."""
+
+    def __init__(self, course: Course):
+        self.course = course
+        self.hidden = dict(_hidden_files(course))
+        self.answers = {hole: _answer(course, hole) for lab in course.labs for hole in lab.all_holes}
+        self.owners = {hole: lab.id for lab in course.labs for hole in lab.all_holes}
+
+    def leaks(self, lab: Lab, *candidates: Tree) -> list[str]:
+        """One sentence for each thing in the trees that belongs to the maintainers; none: they may be published."""
+        shown = set(trees.shows(self.course, lab))
+        secret = [hole for hole in self.answers if hole not in shown]
+        found = [
+            sentence
+            for tree in candidates
+            for sentence in (*self._files(lab, tree), *self._holes(secret, tree), *self._copies(secret, tree))
+        ]
+        return list(dict.fromkeys(found))
+
+    def _files(self, lab: Lab, tree: Tree) -> Iterator[str]:
+        for path, content in tree.items():
+            if path.partition("/")[0] in (*HIDDEN_FOLDERS, *HIDDEN_FILES):
+                yield f"{lab.branch} would show {path}"
+            elif content in self.hidden:
+                yield f"{lab.branch} would show {self.hidden[content]} as {path}"
+
+    def _holes(self, secret: list[str], tree: Tree) -> Iterator[str]:
+        for hole in secret:
+            path, _, name = hole.partition("::")
+            found = _definitions(tree[path]).get(name) if path in tree else None
+            if found is not None and not _is_stub(found):
+                yield f"{path} would show the reference of {name}, a hole of {self.owners[hole]}"
+
+    def _copies(self, secret: list[str], tree: Tree) -> Iterator[str]:
+        answers = {_dump(self.answers[hole]): hole for hole in secret if _statements(self.answers[hole]) >= SPEAKING}
+        outlines = {_outline(self.answers[hole]) for hole in answers.values()}
+        for path, content in tree.items():
+            for node in _functions(content) if path.endswith(".py") else []:
+                if _outline(node) in outlines and _dump(node) in answers:
+                    yield f"{path} would show the reference of {answers[_dump(node)]} as {node.name}"
 
 
-def hidden_files(course: Course) -> dict[bytes, str]:
-    """Content -> path of every file that no branch may carry (empty ones say nothing)."""
-    found = {}
+def _hidden_files(course: Course) -> Iterator[tuple[bytes, str]]:
+    """(content, path) of every file that no branch may carry; empty ones say nothing."""
     for lab in course.labs:
         folders = [path for name in HIDDEN_FOLDERS for path in sorted((lab.folder / name).rglob("*"))]
         for path in [*folders, *(lab.folder / name for name in HIDDEN_FILES)]:
-            if path.is_file() and path.read_bytes().strip():
-                found[path.read_bytes()] = path.relative_to(course.root).as_posix()
-    return found
+            if path.is_file() and (content := path.read_bytes()).strip():
+                yield content, path.relative_to(course.root).as_posix()
 
 
-def secret_holes(course: Course, lab: Lab) -> dict[str, str]:
-    """Hole -> id of its lab, for every hole whose reference this lab's branch may not show."""
-    shown = set(trees.shows(course, lab))
-    return {hole: other.id for other in course.labs for hole in other.all_holes if hole not in shown}
+def _answer(course: Course, hole: str) -> Node:
+    path, _, name = hole.partition("::")
+    return _definitions((course.root / path).read_bytes())[name]
 
 
-def _files(course: Course, lab: Lab, tree: Tree) -> Iterator[str]:
-    hidden = hidden_files(course)
-    for path, content in tree.items():
-        first = path.partition("/")[0]
-        if first in (*HIDDEN_FOLDERS, *HIDDEN_FILES):
-            yield f"{lab.branch} would show {path}"
-        elif content in hidden:
-            yield f"{lab.branch} would show {hidden[content]} as {path}"
+@lru_cache(maxsize=4096)
+def _definitions(source: bytes) -> dict[str, Node]:
+    return {name: found.node for name, found in holes.definitions(source.decode()).items()}
 
 
-def _holes(secret: dict[str, str], tree: Tree) -> Iterator[str]:
-    for hole, owner in secret.items():
-        path, _, name = hole.partition("::")
-        if path in tree:
-            node = _definition(tree[path].decode(), name)
-            if node is not None and not _is_stub(node):
-                yield f"{path} would show the reference of {name}, a hole of {owner}"
+@lru_cache(maxsize=4096)
+def _functions(content: bytes) -> list[Node]:
+    try:
+        return [node for node in ast.walk(ast.parse(content)) if isinstance(node, DEFINITIONS)]
+    except (SyntaxError, ValueError):
+        return []
 
 
-def _copies(course: Course, secret: dict[str, str], tree: Tree) -> Iterator[str]:
-    bodies = {}
-    for hole in secret:
-        path, _, name = hole.partition("::")
-        node = _definition((course.root / path).read_text(), name)
-        if node is not None and _statements(node) >= SPEAKING:
-            bodies[_dump(node)] = hole
-    for path, content in tree.items():
-        if path.endswith(".py"):
-            for body in _bodies(content) & bodies.keys():
-                yield f"{path} would show the reference of {bodies[body]} under another name"
+def _body(node: Node) -> list[ast.stmt]:
+    return node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
 
 
-def _definition(source: str, name: str) -> ast.AST | None:
-    found = holes.definitions(source).get(name)
-    return found.node if found else None
-
-
-def _body(node: ast.AST) -> list[ast.stmt]:
-    return node.body[1:] if ast.get_docstring(node) is not None else node.body
-
-
-def _is_stub(node: ast.AST) -> bool:
+def _is_stub(node: Node) -> bool:
     match _body(node):
         case [ast.Raise(exc=ast.Call(func=ast.Name(id="NotImplementedError")))]:
             return True
     return False
 
 
-def _statements(node: ast.AST) -> int:
+def _statements(node: Node) -> int:
     return sum(isinstance(inner, ast.stmt) for statement in _body(node) for inner in ast.walk(statement))
 
 
-def _dump(node: ast.AST) -> str:
+def _outline(node: Node) -> tuple[type, ...]:
+    """What is cheap to compare first."""
+    return tuple(type(statement) for statement in _body(node))
+
+
+def _dump(node: Node) -> str:
     return "\n".join(ast.dump(statement) for statement in _body(node))
-
-
-@lru_cache(maxsize=4096)
-def _bodies(content: bytes) -> frozenset[str]:
-    try:
-        nodes = list(ast.walk(ast.parse(content)))
-    except (SyntaxError, ValueError):
-        return frozenset()
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    return frozenset(_dump(node) for node in nodes if isinstance(node, kinds))

@@ -11,7 +11,7 @@ import git
 from grading.course import trees
 from grading.course.catalog import Course, Lab
 from grading.delivery import plumbing
-from grading.delivery.leaks import leaks
+from grading.delivery.leaks import Guard
 from grading.delivery.plumbing import ZERO, RefsMoved, RefUpdate, Tree
 from grading.delivery.stream import Stream
 
@@ -135,10 +135,10 @@ def _published_trees(repo: git.Repo, commits: list[str]) -> dict[str, tuple[str,
 
 
 def _refuse_leaks(course: Course, plans: list[_Plan]) -> None:
+    guard = Guard(course) if plans else None
     for plan in plans:
-        found = [*leaks(course, plan.lab, plan.snapshot), *leaks(course, plan.lab, plan.starter)]
-        if found:
-            raise PublishError(f"{plan.lab.id}: " + "; ".join(dict.fromkeys(found)))
+        if found := guard.leaks(plan.lab, plan.snapshot, plan.starter):
+            raise PublishError(f"{plan.lab.id}: " + "; ".join(found))
 
 
 def _refuse_checked_out(repo: git.Repo, plans: list[_Plan]) -> None:

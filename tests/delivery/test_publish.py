@@ -8,13 +8,17 @@ import pytest
 from synthetic import write_course
 
 from grading.course.catalog import Course
-from grading.delivery import leaks, plumbing, publish
+from grading.delivery import plumbing, publish
+from grading.delivery.leaks import Guard
 from grading.delivery.publish import PublishError
 
 
 @pytest.fixture
 def bare(tmp_path):
     return gitpython.Repo.init(tmp_path / "bare", bare=True)
+
+
+COPY = b"def mine(x):\n    total = x.clone()\n    total += x\n    return total\n"
 
 
 def published(course, repo):
@@ -89,8 +93,8 @@ def test_no_object_is_hidden_or_an_answer(tiny, bare):
         ("tests/copy.py", None, "challenges/l01_double/hidden/test_hidden.py as tests/copy.py"),
         (
             "tests/help.py",
-            b"def mine(x):\n    total = x.clone()\n    total += x\n    return total\n",
-            "under another name",
+            COPY,
+            "as mine",
         ),
         ("mini_infra/tiny/ops.py", b"def double(x):\n    return x\n", "reference of double, a hole of l01"),
     ],
@@ -98,7 +102,7 @@ def test_no_object_is_hidden_or_an_answer(tiny, bare):
 def test_leaks_are_named(tiny, path, content, says):
     lab = tiny.lab("l01")
     content = content or (lab.folder / "hidden/test_hidden.py").read_bytes()
-    found = leaks.leaks(tiny, lab, {path: content})
+    found = Guard(tiny).leaks(lab, {path: content})
     assert len(found) == 1
     assert says in found[0]
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from grading.course.catalog import Course, Lab
 from grading.course.closure import closure
@@ -208,30 +208,35 @@ def _take(run: _Run, event: dict[str, Any], on_event: OnEvent) -> None:
 def _session(settings: dict[str, Any], timeout_s: float) -> Iterator[Iterator[dict[str, Any]]]:
     """The judge's process and the stream of its events; it is gone when the block ends, whatever happened."""
     read_fd, write_fd = os.pipe()
+    with tempfile.TemporaryFile() as errors, os.fdopen(read_fd) as stream:
+        process = _start_session(write_fd, errors)
+        try:
+            process.stdin.write(json.dumps(settings | {"events_fd": write_fd}).encode())
+            process.stdin.close()
+            yield _events(stream, process, errors, time.monotonic() + timeout_s)
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _start_session(write_fd: int, errors: IO[bytes]) -> subprocess.Popen[bytes]:
+    """The child alone holds the writing end, so that its death ends the stream."""
     environment = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "OMP_NUM_THREADS": "1", "PATH": os.environ.get("PATH", "")}
-    command = [sys.executable, "-I", "-m", "grading.judge.session"]
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        pass_fds=[write_fd],
-        env=environment,
-        start_new_session=True,
-    )
-    os.close(write_fd)
     try:
-        process.stdin.write(json.dumps(settings | {"events_fd": write_fd}).encode())
-        process.stdin.close()
-        with os.fdopen(read_fd, "r") as stream:
-            yield _events(stream, process, time.monotonic() + timeout_s)
+        return subprocess.Popen(
+            [sys.executable, "-I", "-m", "grading.judge.session"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            pass_fds=[write_fd],
+            env=environment,
+            start_new_session=True,
+        )
     finally:
-        process.kill()
-        process.wait()
-        process.stderr.close()
+        os.close(write_fd)
 
 
-def _events(stream: Any, process: subprocess.Popen[bytes], deadline: float) -> Iterator[dict[str, Any]]:
+def _events(stream: IO[str], process: subprocess.Popen[bytes], errors: IO[bytes], deadline: float) -> Iterator[dict]:
     for line in stream:
         yield json.loads(line)
         if time.monotonic() > deadline:
@@ -239,5 +244,6 @@ def _events(stream: Any, process: subprocess.Popen[bytes], deadline: float) -> I
             return
     process.wait(timeout=10)
     if process.returncode:
-        last = process.stderr.read().decode(errors="replace").strip().splitlines()[-1:]
-        yield {"event": "infra", "reason": f"the judge ended with status {process.returncode}: {''.join(last)}"}
+        errors.seek(0)
+        last = " / ".join(errors.read().decode(errors="replace").strip().splitlines()[-2:])
+        yield {"event": "infra", "reason": f"the judge ended with status {process.returncode}: {last}"}

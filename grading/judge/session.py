@@ -30,12 +30,14 @@ def main() -> None:
     stage = _stage(**settings)
     try:
         stage.sandbox("submission")
-        code = _run(stage, tests, select, tell)
-        tell("end", code=int(code))
+        code = int(_run(stage, tests, select, tell))
+        tell("end", code=code)
     except Exception as error:
         tell("infra", reason=f"{type(error).__name__}: {error}")
+        raise
     finally:
         stage.close()
+    sys.exit(0 if code in (0, 1) else code)
 
 
 def _stage(limits: dict[str, Any], trees: dict[str, str], wall: bool = True, **rest: Any) -> Stage:
@@ -65,7 +67,7 @@ def _run(stage: Stage, tests: Path, select: str | None, tell: Any) -> int:
     def on_result(result: TestResult) -> None:
         tell("test", result=result.model_dump(mode="json"))
 
-    arguments = [str(tests), "--noconftest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib"]
+    arguments = [str(tests), "--noconftest", "-p", "no:cacheprovider", "--import-mode=importlib"]
     arguments += ["-c", os.devnull, f"--rootdir={tests}", "-p", "no:terminal", "-s"]
     if select:
         arguments += ["-k", select]

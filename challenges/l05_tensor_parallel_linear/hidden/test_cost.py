@@ -132,7 +132,19 @@ def test_overlap_order(lab):
     for rank, events in enumerate(lab.records()):
         for i, want in enumerate(wanted):
             got = [step for e in events if e.case == i and e.phase == "backward" if (step := describe(e))]
+            note_order(lab, got, want)
             lab.check(got == want, f"order of backward, {'SP' if i else 'no SP'}, rank {rank}", want, got)
+
+
+def note_order(lab, got, want):
+    """Note for the diagnosis how a wrong order is wrong: blocking calls, or a reduction after both products."""
+    if got == want:
+        return
+    if any(step in ("all_reduce", "reduce_scatter", "all_gather") for step in got):
+        lab.note("blocking")
+    reductions = [i for i, step in enumerate(got) if step.startswith(("all_reduce", "reduce_scatter"))]
+    if reductions and got[: reductions[0]].count("product") == 2:
+        lab.note("late")
 
 
 def describe(event):

@@ -279,7 +279,7 @@ def _try_jail() -> bytes:
         jail = _start(spec, theirs.fileno(), True, program.format(fd=theirs.fileno()))
         theirs.close()
         try:
-            ours.settimeout(10)
+            ours.settimeout(20)
             ours.send(json.dumps(jail.confinement).encode())
             return ours.recv(64) or jail.stderr_tail().encode() or b"the jail ended without a word"
         except OSError as error:

@@ -17,7 +17,7 @@ from grading.sandbox import jail as jails
 from grading.sandbox.jail import Jail, JailError, JailSpec
 
 TMP_MB, SHM_MB = 4, 2
-ATTEMPT_S = 8.0
+ATTEMPT_S = 20.0
 
 PROGRAM = """
 import json, os, socket

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -240,18 +241,20 @@ import sys, time
 from grading.sandbox.trial import Trial
 with Trial() as trial:
     trial.attempt("import os, time; os.fork() or (os.setsid(), os.fork(), time.sleep(600)); answer = 1")
-    print(trial.jail.pid1, trial.jail._slot.number, flush=True)
+    print(trial.jail.pid1, trial.jail._slot.number, trial.tree, flush=True)
     time.sleep(60)
 """
 
 
 def test_nothing_outlives_a_killed_judge():
     judge = subprocess.Popen([sys.executable, "-c", JUDGE], stdout=subprocess.PIPE, text=True)
-    pid1, slot = map(int, judge.stdout.readline().split())
+    pid1, slot, tree = judge.stdout.readline().split()
+    pid1, slot = int(pid1), int(slot)
     group = [place / f"labs-{slots.FIRST_UID + slot}" for place in cgroup._places()]
     namespace = os.readlink(f"/proc/{pid1}/ns/pid") if as_root else ""
     judge.kill()
     judge.wait()
+    shutil.rmtree(tree)
     deadline = time.monotonic() + 2
     while Path(f"/proc/{pid1}").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -336,7 +339,7 @@ class open_jail:
         self.ours, theirs = socket.socketpair()
         with theirs:
             self.running = jail._start(self.spec, theirs.fileno(), self.jailed, PROGRAM.format(fd=theirs.fileno()))
-        self.ours.settimeout(10)
+        self.ours.settimeout(60)
         lines = self.ours.makefile("rwb")
         lines.write(json.dumps(self.running.confinement).encode() + b"\n")
         return self.running, lines

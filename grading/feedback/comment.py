@@ -29,19 +29,20 @@ class Section:
 
 def render_comment(report: Report, advice: Advice) -> str:
     """The sticky comment, under LIMIT bytes. Its first line is the marker that GitHub's bot looks for."""
+    failures, unseen = _failed(report)
     sections = [
         Section(_head(report, advice), 0),
-        *_failed(report),
+        *failures,
         *_advice(advice),
         Section(_repeat(advice), 1, "the command that repeats it"),
         *_exam(report, advice),
         Section(_remarks(report), 2, "the remarks"),
         Section(_passed(report), 9, "the passed tests"),
     ]
-    return _fit([section for section in sections if section.text], advice.repeat_command)
+    return _fit([section for section in sections if section.text], advice.repeat_command, unseen)
 
 
-def _fit(sections: list[Section], command: str) -> str:
+def _fit(sections: list[Section], command: str, unseen: int) -> str:
     """The sections in order, without those (highest rank first, last first) that would pass the limit."""
     room = LIMIT - RESERVE
     kept = []
@@ -50,7 +51,7 @@ def _fit(sections: list[Section], command: str) -> str:
         if size <= room:
             kept.append(section)
             room -= size
-    cut = [section.name for section in sections if section not in kept]
+    cut = [section.name for section in sections if section not in kept] + ["failure"] * unseen
     parts = [section.text for section in sections if section in kept]
     return "\n\n".join(parts + ([_cut(cut, command)] if cut else [])) + "\n"
 
@@ -96,12 +97,17 @@ def _place(path: str, line: int | None) -> str:
     return path if line is None else f"{path}:{line}"
 
 
-def _failed(report: Report) -> list[Section]:
+def _failed(report: Report) -> tuple[list[Section], int]:
+    """The failures' sections, and how many were not even written because the comment is full by then."""
     found = outline.failures(report)
-    if not found:
-        return []
-    pieces = [Section(_failure(failure), 4, "failure") for failure in found]
-    return [Section("### What failed", 0), *pieces]
+    pieces: list[Section] = []
+    room = LIMIT
+    for failure in found:
+        if room < 0:
+            break
+        pieces.append(Section(_failure(failure), 4, "failure"))
+        room -= len(pieces[-1].text.encode())
+    return ([Section("### What failed", 0), *pieces] if found else []), len(found) - len(pieces)
 
 
 def _failure(failure: Failure) -> str:
@@ -127,7 +133,7 @@ def _evidence(test: TestResult) -> str:
     lines = [clip(test.message or outline.cause(test), 1500)]
     lines += _aligned("expected", test.expected) + _aligned("got", test.got)
     lines += [line for frame in test.frames[-8:] for line in _frame(frame)]
-    for stack in test.stacks[:16]:
+    for stack in test.stacks[:8]:
         lines += ["", clip(stack.says, 300)]
         lines += [f"  {line}" for frame in stack.frames[-8:] for line in _frame(frame)]
     return fence("\n".join(lines), 12_000)

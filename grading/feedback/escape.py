@@ -16,7 +16,9 @@ MARKDOWN = re.compile(r"([\\`*_\[\]|~>$]|^[#+\-=]|(?<=^\d)[.)])")
 
 def visible(text: str) -> str:
     """`text` with every character that moves the cursor or hides something shown as \\x1b, \\u202e, …"""
-    return "".join(_shown(char) for char in text.replace("\r\n", "\n"))
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else _shown(char) for char in text.replace("\r\n", "\n"))
 
 
 def _shown(char: str) -> str:
@@ -28,8 +30,8 @@ def _shown(char: str) -> str:
 
 def clip(text: str, limit: int) -> str:
     """`visible(text)` cut to `limit` characters; the cut says how much is missing."""
-    text = visible(text[: 4 * limit]) if len(text) > 4 * limit else visible(text)
-    return text if len(text) <= limit else f"{text[:limit]} … (cut)"
+    shown = visible(text[: 2 * limit + 1])  # nothing gets shorter but \r\n, by half
+    return shown if len(shown) <= limit else f"{shown[:limit]} … (cut)"
 
 
 def unmention(text: str) -> str:

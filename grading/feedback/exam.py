@@ -64,8 +64,9 @@ def load(lab: Lab) -> list[Question]:
         return []
     try:
         questions = TypeAdapter(list[Question]).validate_python(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except yaml.YAMLError as error:
-        raise CourseError(f"{shown}: {' '.join(str(error).split())}") from error
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise CourseError(f"{shown}:{line}: {error.problem}") from error
     except ValidationError as error:
         raise CourseError(f"{shown}: {_first(error)}") from error
     _check(shown, questions)
@@ -106,11 +107,12 @@ def asked(question: Question, locks: Mapping[str, Lock]) -> Asked:
         return Asked(id=question.id, layer=LAYERS[question.layer], question=question.question.strip())
     lock = locks.get(source.snapshot)
     first, last = source.lines
+    lines = f"L{first}" if first == last else f"L{first}-L{last}"
     return Asked(
         id=question.id,
         layer=LAYERS[question.layer],
         question=question.question.strip(),
-        where=f"{source.snapshot}{f' {lock.version}' if lock else ''}, {source.path} L{first}-L{last}",
+        where=f"{source.snapshot}{f' {lock.version}' if lock else ''}, {source.path} {lines}",
         link=lock.permalink(source.path, first, last) if lock else "",
     )
 

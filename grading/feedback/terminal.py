@@ -21,6 +21,7 @@ from grading.judge.report import Frame, Refusal, Report, TestResult, Verdict
 SIGNS = {"PASS": "✓", "FAIL": "✗", "TIMEOUT": "◷", "TAMPER": "✗", "REFUSED": "⊘", "INFRA": "✗"}
 COLOURS = {"PASS": "green", "FAIL": "red", "TIMEOUT": "yellow", "TAMPER": "magenta", "REFUSED": "red", "INFRA": "blue"}
 MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "timeout": ("◷", "yellow"), "not_run": ("·", "dim")}
+FAILURES = 20
 SHOWN = 8  # rows of one list; the comment and --json have them all
 
 
@@ -44,7 +45,7 @@ def render_terminal(report: Report, advice: Advice) -> Group:
     blocks = [
         _head(report, advice),
         _row(report),
-        *(_failure(failure) for failure in outline.failures(report)),
+        *_failed(report),
         *_advice(report, advice),
         _remarks(report),
         _next(report, advice),
@@ -95,6 +96,12 @@ def _row(report: Report) -> RenderableType | None:
     return _indent(Text.assemble(*(MARKS[test.outcome] for test in report.tests), overflow="fold"))
 
 
+def _failed(report: Report) -> list[RenderableType]:
+    found = outline.failures(report)
+    more = [Text(f"… and {len(found) - FAILURES} more failures", "dim")] if len(found) > FAILURES else []
+    return [*(_failure(failure) for failure in found[:FAILURES]), *more]
+
+
 def _failure(failure: Failure) -> RenderableType:
     sign, colour = MARKS[failure.first.outcome]
     contract = f"{failure.contract}  " if failure.contract and not failure.holes else ""
@@ -119,7 +126,7 @@ def _evidence(test: TestResult) -> list[RenderableType]:
     if test.expected or test.got:
         found.append(_compared(test))
     found += [_frame(frame) for frame in test.frames[-SHOWN:]]
-    for stack in test.stacks[:16]:
+    for stack in test.stacks[:SHOWN]:
         found += [Text(clip(stack.says, 300), "yellow"), *(_indent(_frame(frame)) for frame in stack.frames[-4:])]
     if test.output.strip():
         found += [Text("your code printed", "dim"), _indent(Text(clip(test.output.strip("\n"), 800)))]

@@ -2,7 +2,6 @@
 
 import contextlib
 
-import pytest
 import torch
 
 from grading import lab
@@ -20,8 +19,8 @@ BORDERS = {
 
 
 def shapes(name, tp):
-    """(shape of x, shape of F x) on one rank; the whole tensor is [4, 3, 8]."""
-    whole, thin, short = (4, 3, 8), (4, 3, 8 // tp), (4 // tp, 3, 8)
+    """(shape of x, shape of F x) on one rank; the whole tensor is [6, 2, 12]."""
+    whole, thin, short = (6, 2, 12), (6, 2, 12 // tp), (6 // tp, 2, 12)
     return {
         "scatter": (whole, thin),
         "gather": (thin, whole),
@@ -43,10 +42,9 @@ def inner(a, b, side):
 
 
 @lab.contract(3, topic="adjoint")
-@pytest.mark.parametrize("tp", [2, 4])
-def test_adjoint_identity(lab, tp):
+def test_adjoint_identity(lab):
     """Each backward is the adjoint of its forward: ⟨F x, y⟩ = ⟨x, Fᵀ y⟩, and Fᵀ y is equal on ranks where x is."""
-    groups = [list(range(tp))]
+    tp = 3
     xs = {name: draw(lab, shapes(name, tp)[0], BORDERS[name][1], tp) for name in BORDERS}
     ys = {name: draw(lab, shapes(name, tp)[1], BORDERS[name][2], tp) for name in BORDERS}
     cases = [
@@ -57,7 +55,7 @@ def test_adjoint_identity(lab, tp):
         }
         for name, (flags, _, _) in BORDERS.items()
     ]
-    out = lab.run("region", ranks=tp, cases=cases, groups=groups)
+    out = lab.run("region", ranks=tp, cases=cases, groups=[list(range(tp))])
     for i, name in enumerate(BORDERS):
         check_border(lab, name, xs[name], ys[name], [rank[i] for rank in out])
 
@@ -89,9 +87,9 @@ def lab_note(lab, name):
 
 
 @lab.contract(3, topic="adjoint")
-@pytest.mark.parametrize("tp", [2])
-def test_gather_seq_flag(lab, tp):
+def test_gather_seq_flag(lab):
     """After a sequence gather, a sharded consumer's gradients are summed and cut, a duplicated one's are only cut."""
+    tp = 2
     xs = draw(lab, (2, 3, 4), "own", tp)
     y = draw(lab, (2 * tp, 3, 4), "same", tp)[0]
     cases = [

@@ -26,6 +26,7 @@ class Attempt(Model):
     topics: list[str] = Field(default=[])
     when: str = ""
     seal: str = "patch"
+    counts: bool = Field(default=True, description="False when it ran without a jail: it earns no seal")
 
 
 class Advice(Model):
@@ -99,7 +100,7 @@ def repeat_command(course: Course, report: Report) -> str:
 
 
 def _seals(lab: Lab, report: Report, attempts: Sequence[Attempt]) -> dict[str, bool]:
-    passed = {attempt.seal for attempt in attempts if attempt.verdict is Verdict.PASS}
+    passed = {attempt.seal for attempt in attempts if attempt.verdict is Verdict.PASS and attempt.counts}
     if report.verdict is Verdict.PASS and report.counts and not outline.public(report):
         passed.add(report.seal)
     names = ["patch", *(["mainline"] if lab.seals.mainline else []), "exam"]

@@ -57,6 +57,8 @@ def test_no_seal_without_a_jail_and_none_from_public_tests(course, lab):
 
 def test_a_seal_is_kept(course, lab):
     assert advise(course, lab, one_wrong(), [attempt(1, "PASS", "")]).seals["patch"]
+    unjailed = attempt(1, "PASS", "").model_copy(update={"counts": False})
+    assert not advise(course, lab, one_wrong(), [unjailed]).seals["patch"]
     assert "mainline" not in advise(course, course.lab("l11"), one_wrong(), []).seals
 
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any, NamedTuple
 
-from grading.judge.world import Rank
+from grading.judge.rank import Rank
 
 MAX_EVENTS = 50_000
 DTYPE_NBYTES = {

@@ -17,7 +17,8 @@ from grading.judge.errors import Failure, InfraError, NotRun
 from grading.judge.report import TestResult
 
 if TYPE_CHECKING:
-    from grading.judge.fixture import Lab, Stage
+    from grading.judge.fixture import Lab
+    from grading.judge.stage import Stage
 
 MAX_TIMEOUTS = 2
 
@@ -140,7 +141,7 @@ def pytest_configure(config: pytest.Config) -> None:
     settings = Path(config.rootpath) / ".lab.json"
     if config.pluginmanager.has_plugin("labs-session") or not settings.is_file():
         return
-    from grading.judge.fixture import Stage
+    from grading.judge.stage import Stage
 
     stage = local_stage(Stage, settings)
     config.pluginmanager.register(LabPlugin(stage, lambda result: None), "labs-session")

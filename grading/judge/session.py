@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from grading.course.catalog import Limits
-from grading.judge.fixture import Stage
 from grading.judge.plugin import LabPlugin, test_id
 from grading.judge.report import TestResult
+from grading.judge.stage import Stage
 
 
 def main() -> None:

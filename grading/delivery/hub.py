@@ -130,13 +130,13 @@ def _graded(hub: Hub, lab: Lab, commit: str, user: str) -> Record:
     starter = trees.starter_tree(hub.course, lab, hub.engine)
     answer = _submission(hub, lab, commit, starter)
     report = grade(hub.course, lab, answer, jailed=hub.jailed, on_event=_progress(hub.say))
-    report = report.model_copy(update={"commit": commit})
+    report = records.public(report.model_copy(update={"commit": commit}), starter)
     counted = report.verdict in records.COUNTED
     before = [attempt_of(one) for one in records.attempts(hub.repo, lab.id, user)]
     advice = advise(hub.course, lab, report, before if counted else None)
     text = render_text(report, advice, width=WIDTH)
     hub.say(text)
-    return records.save(hub.repo, records.record(lab.id, user, commit, report, advice, text, starter))
+    return records.save(hub.repo, records.record(lab.id, user, commit, report, advice, text))
 
 
 def _submission(hub: Hub, lab: Lab, commit: str, starter: Tree) -> Submission | Refused:

@@ -88,20 +88,23 @@ def attempts(repo: git.Repo, lab: str, user: str) -> list[Record]:
     return sorted(found, key=lambda record: record.attempt or 0)
 
 
-def record(lab: str, user: str, commit: str, report: Report, advice: Advice, text: str, shown: Iterable[str]) -> Record:
-    """A record of a fresh grading; `save` gives it its attempt number. `shown`: the paths of the lab branch."""
+def record(lab: str, user: str, commit: str, report: Report, advice: Advice, text: str) -> Record:
+    """A record of a fresh grading; `save` gives it its attempt number."""
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    plain = public(report.model_dump(mode="json"), frozenset(shown))
-    return Record(lab, user, commit, None, when, plain, advice.model_dump(mode="json"), text)
+    return Record(lab, user, commit, None, when, report.model_dump(mode="json"), advice.model_dump(mode="json"), text)
 
 
-def public(value: Any, shown: frozenset[str]) -> Any:
-    """`value` (JSON-like) with the source text of every stack frame outside the files `shown` blanked."""
+def public(report: Report, shown: Iterable[str]) -> Report:
+    """The report with the source text of every stack frame outside the files `shown` blanked."""
+    return Report.model_validate(_without_text(report.model_dump(mode="json"), frozenset(shown)))
+
+
+def _without_text(value: Any, shown: frozenset[str]) -> Any:
     if isinstance(value, dict):
         if "function" in value and value.get("path") not in shown:
             value = {**value, "text": ""}
-        return {key: public(inner, shown) for key, inner in value.items()}
-    return [public(inner, shown) for inner in value] if isinstance(value, list) else value
+        return {key: _without_text(inner, shown) for key, inner in value.items()}
+    return [_without_text(inner, shown) for inner in value] if isinstance(value, list) else value
 
 
 def save(repo: git.Repo, fresh: Record) -> Record:

@@ -31,8 +31,8 @@ def _needs(root: Path, path: str) -> list[str]:
     except FileNotFoundError:
         raise CourseError(f"{path}: no such file") from None
     except SyntaxError as error:
-        raise CourseError(f"{path}:{error.lineno}: {error.msg}") from None
-    except ValueError as error:
+        raise CourseError(f"{path}:{error.lineno or 1}: {error.msg}") from None
+    except ValueError as error:  # a NUL, in later Pythons
         raise CourseError(f"{path}: cannot be parsed: {error}") from None
     found = _packages(root, path)
     for node in ast.walk(tree):

@@ -39,8 +39,8 @@ def changes(old_src: str, new_src: str) -> Changes:
     """What has to be done to `old_src` to get `new_src`. Line ends and comments between definitions are no change."""
     old, new = module(old_src), module(new_src)
     found = _differences(old, new, partial=False)
-    gone = [name for name in carried(old) if name not in new.found]
-    found.other += [f"{name} is removed" for name in gone if name.rpartition(".")[0] not in [*gone, *found.changed]]
+    gone = {name: one for name, one in carried(old).items() if name not in new.found}
+    found.other += [f"{name} is removed" for name, one in gone.items() if one.scope not in [*gone, *found.changed]]
     found.other += [f"'{text}' is removed" for text in _new_imports(new, old)]
     found.other += [f"'{text}' is removed (line {line} before)" for line, text in _new_statements(new, old)]
     if ast.get_docstring(old.tree) != ast.get_docstring(new.tree):
@@ -69,36 +69,36 @@ def graft(old_src: str, patch_src: str) -> str:
 def _differences(old: Module, new: Module, partial: bool) -> Changes:
     """What `new` has that `old` has not, or has otherwise; with `partial`, a class may leave out what stays."""
     found = Changes(imports=_new_imports(old, new))
-    ours, theirs = carried(new), carried(old)
+    ours, theirs, taken = carried(new), carried(old), set()
     for name, one in ours.items():
-        outer = name.rpartition(".")[0]
-        if outer in found.added or outer in found.changed:
-            continue  # goes with its class
-        if name not in old.found:
+        if one.scope in taken:
+            taken.add(name)  # goes with its class
+        elif name not in old.found:
+            taken.add(name)
             found.added.append(name)
         elif name not in theirs:
             found.other.append(f"line {one.first_line}: {name}, which the old file defines elsewhere or repeatedly")
-        elif "class" not in (one.kind, theirs[name].kind) or one.kind != theirs[name].kind:
+        elif {one.kind, theirs[name].kind} != {"class"}:
             if _text(new, one) != _text(old, theirs[name]):
+                taken.add(name)
                 found.changed.append(name)
-        elif line := _new_frame(old, new, name, partial):
+        elif _new_frame(old, new, name, partial):
+            taken.add(name)
             if partial and any(other.startswith(name + ".") and other not in ours for other in theirs):
-                found.other.append(f"line {line}: a statement of class {name}; give the class as a whole")
+                found.other.append(f"line {one.first_line}: other statements in class {name}; give the whole class")
             else:
                 found.changed.append(name)
     found.other += [f"line {line}: '{text}'" for line, text in _new_statements(old, new)]
     return found
 
 
-def _new_frame(old: Module, new: Module, name: str, partial: bool) -> int:
-    """The line where a class differs in more than its methods, else 0."""
+def _new_frame(old: Module, new: Module, name: str, partial: bool) -> bool:
+    """Whether a class differs in more than its methods; with `partial`, leaving out says nothing."""
     ours, theirs = _frame(new, name), _frame(old, name)
     header = ours["header"] != theirs["header"] and not (partial and not ours["header"])
     said = Counter(ours["statements"]) - Counter(theirs["statements"])
     unsaid = Counter(theirs["statements"]) - Counter(ours["statements"])
-    if header or said or (unsaid and not partial):
-        return new.find(name).first_line
-    return 0
+    return bool(header or said or (unsaid and not partial))
 
 
 def _frame(source: Module, name: str) -> dict[str, list[str]]:
@@ -118,8 +118,7 @@ def _new_statements(old: Module, new: Module) -> list[tuple[int, str]]:
         if known[ast.dump(node)]:
             known[ast.dump(node)] -= 1
         elif not (isinstance(node, FUNCTIONS) and is_overload(node) and node.name not in old.found):
-            line = new.line_number(new.begin(node))
-            fresh.append((line, new.lines(new.begin(node), new.finish(node))[0].strip()[:60]))
+            fresh.append((node.lineno, new.line(node.lineno).strip()[:60]))
     return fresh
 
 

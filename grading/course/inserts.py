@@ -21,7 +21,7 @@ def carried(source: Module) -> dict[str, Definition]:
 def insert(src: str, patch: Module, one: Definition) -> str:
     """`src` with a new definition: a method at the end of its class, else behind what it needs to be defined."""
     source = module(src)
-    if "." in one.name:
+    if one.scope:
         return _insert_method(source, patch, one)
     anchor = _anchor(source, one)
     text = _new_text(source, patch, one, "")
@@ -44,7 +44,7 @@ def insert_imports(src: str, statements: list[str]) -> str:
 
 
 def _insert_method(source: Module, patch: Module, one: Definition) -> str:
-    owner = source.find(one.name.rpartition(".")[0])
+    owner = source.find(one.scope)
     last = owner.node.body[-1]
     begin = source.begin(last)
     indent = source.text[source.line_start(begin) : begin]

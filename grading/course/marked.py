@@ -53,7 +53,8 @@ class Marked:
         try:
             return kind.model_validate(self.data)
         except ValidationError as error:
-            first = min(error.errors(), key=lambda one: self.line(one["loc"]))
+            # a mistyped key is also a missing one: the first of the two helps
+            first = min(error.errors(), key=lambda one: (one["type"] == "missing", self.line(one["loc"])))
             raise self.error(first["loc"], _sentence(first, kind)) from None
 
     def _refuse_repeats(self, node) -> None:

@@ -38,6 +38,7 @@ class Definition:
     start: int
     end: int
     indent: str
+    scope: str  # the definition around it, "" for the module
     node: ast.AST = field(repr=False, compare=False)
     suite: list = field(repr=False, compare=False)  # the statements that it stands among
     stubs: tuple["Definition", ...] = ()  # its @overload stubs
@@ -53,8 +54,9 @@ class Module:
         self._starts = [self._bom, *(match.end() for match in NEWLINE.finditer(text))]
         self.newline = match[0] if (match := NEWLINE.search(text)) else "\n"
         self.found: dict[str, list[Definition]] = {}
-        for name, node, suite in _walk(self.tree.body, ""):
-            self.found.setdefault(name, []).append(self._definition(name, node, suite))
+        for scope, node, suite in _walk(self.tree.body, ""):
+            one = self._definition(scope, node, suite)
+            self.found.setdefault(one.name, []).append(one)
 
     def definitions(self) -> dict[str, Definition]:
         """The definitions that have a name of their own, in the order of the file."""
@@ -81,7 +83,7 @@ class Module:
         if not decorators:
             return self._offset(node.lineno, node.col_offset)
         line = decorators[0].lineno  # `@(` may stand some lines above the expression
-        while not self._line(line).lstrip(" \t\f").startswith("@") and line > 1:
+        while not self.line(line).lstrip(" \t\f").startswith("@") and line > 1:
             line -= 1
         return self.text.index("@", self._starts[line - 1])
 
@@ -107,22 +109,23 @@ class Module:
         cuts = [start, *(match.end() for match in NEWLINE.finditer(self.text, start, end)), end]
         return [self.text[a:b] for a, b in pairwise(cuts)]
 
-    def _line(self, number: int) -> str:
+    def line(self, number: int) -> str:
         end = self._starts[number] if number < len(self._starts) else len(self.text)
         return self.text[self._starts[number - 1] : end]
 
     def _offset(self, line: int, column: int) -> int:
-        text = self._line(line)
+        text = self.line(line)
         if not text.isascii():
             column = len(text.encode()[:column].decode())
         return self._starts[line - 1] + column
 
-    def _definition(self, name: str, node: ast.AST, suite: list) -> Definition:
+    def _definition(self, scope: str, node: ast.AST, suite: list) -> Definition:
         start = self.begin(node)
         indent = self.text[self.line_start(start) : start]
         end = self._tail(self.finish(node), indent)
         lines = self.line_number(start), self.line_number(end)
-        return Definition(name, KINDS[type(node)], *lines, start, end, indent, node, suite)
+        name = _qualified(scope, node)
+        return Definition(name, KINDS[type(node)], *lines, start, end, indent, scope, node, suite)
 
     def _tail(self, end: int, indent: str) -> int:
         """Behind the comments that belong to a definition: on its last line and, deeper than it, below."""
@@ -138,7 +141,7 @@ class Module:
         return (", ".join(names[:most]) or "no definitions") + more
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def module(text: str) -> Module:
     """The parsed text, kept: the same file is looked at once for every lab."""
     return Module(text)
@@ -157,21 +160,20 @@ def _parse(text: str) -> ast.Module:
     try:
         return ast.parse(text)
     except SyntaxError as error:
-        raise HoleError(f"line {error.lineno}: {error.msg}") from None
+        raise HoleError(f"line {error.lineno}: {error.msg}" if error.lineno else f"cannot be parsed: {error}") from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise HoleError(f"cannot be parsed: {error}") from None
 
 
-def _walk(suite: list, prefix: str):
-    """(qualified name, node, the statements it stands among) of every definition, nested ones included."""
+def _walk(suite: list, scope: str):
+    """(name of the definition around it, node, the statements it stands among) of every definition."""
     for node in suite:
         if isinstance(node, DEFINITIONS):
-            name = prefix + _own_name(node)
-            yield name, node, suite
-            yield from _walk(node.body, name + ".")
+            yield scope, node, suite
+            yield from _walk(node.body, _qualified(scope, node))
         else:
             for inner in suites(node):
-                yield from _walk(inner, prefix)
+                yield from _walk(inner, scope)
 
 
 def suites(node: ast.AST):
@@ -181,6 +183,10 @@ def suites(node: ast.AST):
             yield block
     for part in [*getattr(node, "handlers", []), *getattr(node, "cases", [])]:
         yield part.body
+
+
+def _qualified(scope: str, node: ast.AST) -> str:
+    return f"{scope}.{_own_name(node)}" if scope else _own_name(node)
 
 
 def _own_name(node: ast.AST) -> str:

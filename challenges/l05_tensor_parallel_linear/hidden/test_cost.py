@@ -131,9 +131,15 @@ def test_overlap_order(lab):
     lab.run("linear", ranks=2, cases=[case(lab, "column", flags) for flags in layers], ops=True)
     for rank, events in enumerate(lab.records()):
         for i, want in enumerate(wanted):
-            got = [step for e in events if e.case == i and e.phase == "backward" if (step := describe(e))]
+            got = steps(event for event in events if event.case == i and event.phase == "backward")
             note_order(lab, got, want)
             lab.check(got == want, f"order of backward, {'SP' if i else 'no SP'}, rank {rank}", want, got)
+
+
+def steps(events):
+    """The order in the contract's words; waiting twice for one handle is waiting once."""
+    told = [step for event in events if (step := describe(event))]
+    return [step for before, step in zip(["", *told], told, strict=False) if not (step == before and "wait" in step)]
 
 
 def note_order(lab, got, want):

@@ -2,7 +2,8 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 
 from grading.course import trees
@@ -44,12 +45,13 @@ class Checked:
         return {**asdict(self), "good": self.good}
 
 
-def check(
-    course: Course, lab: Lab, *, write: bool = False, jailed: bool = True, say: Say = lambda line: None
-) -> Checked:
-    """Grade everything that a lab has and list what does not hold; `write` renews fingerprints.json."""
+def check(course: Course, lab: Lab, *, write: bool, jailed: bool, at_once: int, say: Say) -> Checked:
+    """Grade everything that a lab has and list what does not hold; `write` renews fingerprints.json.
+
+    `at_once` gradings run beside each other; `say` gets a line for each as it begins.
+    """
     begun = time.monotonic()
-    gate = _Gate(course, lab, jailed, say)
+    gate = _Gate(course, lab, jailed, at_once, say)
     with _FingerprintsAside(lab, write):
         reference = gate.reference()
         misses = [*gate.starter(), *gate.reference_misses, *gate.branch(), *contract(lab, reference)]
@@ -83,6 +85,7 @@ class _Gate:
     course: Course
     lab: Lab
     jailed: bool
+    at_once: int
     say: Say
     reference_misses: list[str] = field(default_factory=list)
     mistake_misses: list[str] = field(default_factory=list)
@@ -96,6 +99,11 @@ class _Gate:
             answer = refused
         return grade(self.course, self.lab, answer, seed=seed, jailed=self.jailed, tests=tests)
 
+    def grade_all(self, what: str, tree: trees.Tree, seeds: Sequence[int]) -> list[Report]:
+        """A report a seed, `at_once` at a time."""
+        with ThreadPoolExecutor(max_workers=self.at_once) as pool:
+            return list(pool.map(lambda seed: self.grade(what, tree, seed), seeds))
+
     def starter(self) -> Iterator[str]:
         report = self.grade("starter", trees.starter_tree(self.course, self.lab), 1)
         if report.verdict != "FAIL":
@@ -108,7 +116,7 @@ class _Gate:
 
     def reference(self) -> Report:
         tree = trees.reference_tree(self.course, self.lab)
-        reports = [self.grade("reference", tree, seed) for seed in REFERENCE_SEEDS]
+        reports = self.grade_all("reference", tree, REFERENCE_SEEDS)
         public = self.grade("reference, public tests", tree, REFERENCE_SEEDS[0], tests="public")
         for what, report in [("hidden", report) for report in reports] + [("public", public)]:
             if report.verdict != "PASS":
@@ -124,7 +132,7 @@ class _Gate:
         found = {}
         for path in sorted((self.lab.folder / "mistakes").glob("*.py")):
             tree = trees.patched_tree(self.course, self.lab, path.read_text(encoding="utf-8"))
-            reports = [self.grade(f"mistake {path.stem}", tree, seed) for seed in MISTAKE_SEEDS]
+            reports = self.grade_all(f"mistake {path.stem}", tree, MISTAKE_SEEDS)
             self.mistake_misses += [
                 f"the mistake {path.stem} is {ended(report)} (seed {report.seed})"
                 for report in reports

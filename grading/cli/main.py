@@ -24,7 +24,7 @@ app.add_typer(hub.app, name="hub", rich_help_panel=None)
 def main() -> None:
     """The entry point. 0 PASS or ok, 1 FAIL or TIMEOUT, 2 REFUSED or TAMPER, 3 INFRA, 4 usage."""
     try:
-        code = app(standalone_mode=False)
+        code = app(prog_name="labs", standalone_mode=False)
     except KeyboardInterrupt:
         code = 130
     except Exception as error:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grading.cli.common import CourseOption, JsonOption, LabArgument, course_here, show, show_json, show_report
+from grading.cli.common import CourseOption, JsonOption, course_here, show, show_json, show_report
 
 if TYPE_CHECKING:
     from grading.delivery.publish import Published
+    from grading.judge.report import Report
 
 LabsArgument = Annotated[list[str] | None, typer.Argument(metavar="[LAB]...", help="Default: all.")]
 
@@ -22,33 +25,73 @@ def add_to(app: typer.Typer) -> None:
 
 
 def grade(
-    lab: LabArgument,
+    lab: Annotated[str | None, typer.Argument(metavar="[LAB]", help="A lab's id; none with --all.")] = None,
     repo: Annotated[Path | None, typer.Option("--repo", help="The repository of --commit.")] = None,
     commit: Annotated[str | None, typer.Option("--commit", metavar="SHA")] = None,
     worktree: Annotated[Path | None, typer.Option("--worktree", metavar="DIR", help="A folder as it lies.")] = None,
     impl: Annotated[str | None, typer.Option("--impl", help="reference, starter or mistake:NAME")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every lab: with --impl, else this work tree.")] = False,
+    at_once: Annotated[int, typer.Option("-n", min=1, help="With --all: so many at once.")] = 1,
     seed: Annotated[int | None, typer.Option("--seed", help="Repeat an earlier grading.")] = None,
     no_jail: Annotated[bool, typer.Option("--no-jail", help="Run here as it is; does not count.")] = False,
     file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the report; - is stdout.")] = None,
     course: CourseOption = None,
 ) -> None:
-    """One grading with the hidden tests. Example: labs grade l05 --impl reference --seed 7"""
-    from grading.delivery.answers import answer
-    from grading.feedback.advice import advise
-    from grading.judge import grade as judge
+    """One grading with the hidden tests, or all labs'. Example: labs grade l05 --impl reference --seed 7"""
+    from grading.delivery import answers
 
     found = course_here(course)
+    if every == bool(lab):
+        raise typer.BadParameter("name one lab, or say --all")
+    if every:
+        reports = _watched(answers.grade_all(found, impl, seed, not no_jail, at_once), len(found.labs))
+        _write_json(file, [report.model_dump(mode="json") for report in reports])
+        if str(file) != "-":
+            show(_verdicts(reports))
+        raise typer.Exit(max(report.exit_code for report in reports))
+    from grading.feedback.advice import advise
+
     one = found.lab(lab)
-    given = answer(found, one, repo=repo, commit=commit, worktree=worktree, impl=impl)
-    report = judge.grade(found, one, given, seed=seed, jailed=not no_jail)
-    if file and str(file) != "-":
-        file.write_text(report.model_dump_json(indent=1) + "\n", encoding="utf-8")
-    show_report(report, advise(found, one, report, None), as_json=str(file) == "-")
+    given = answers.answer(found, one, repo=repo, commit=commit, worktree=worktree, impl=impl)
+    report = answers.grade(found, one, given, seed=seed, jailed=not no_jail)
+    _write_json(file, report.model_dump(mode="json"))
+    if str(file) == "-":
+        raise typer.Exit(report.exit_code)
+    show_report(report, advise(found, one, report, None), as_json=False)
+
+
+def _write_json(file: Path | None, data: object) -> None:
+    if str(file) == "-":
+        show_json(data)
+    elif file:
+        file.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+
+
+def _watched(reports: Iterator[Report], of: int) -> list[Report]:
+    """The reports in a list, with a bar on a terminal's stderr while they come."""
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    return list(track(reports, "grading", of, console=console, transient=True, disable=not console.is_terminal))
+
+
+def _verdicts(reports: list[Report]) -> object:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name, justify in [("lab", "left"), ("verdict", "left"), ("tests", "right"), ("s", "right"), ("", "left")]:
+        table.add_column(name, justify=justify)
+    for one in reports:
+        tests = f"{one.passed_count}/{len(one.tests)}"
+        table.add_row(one.lab, one.verdict, tests, f"{one.seconds:.1f}", one.reason or one.title)
+    return table
 
 
 def check(
     labs: LabsArgument = None,
     write: Annotated[bool, typer.Option("--write", help="Write fingerprints.json.")] = False,
+    at_once: Annotated[int, typer.Option("-n", min=1, help="So many gradings at once.")] = 1,
     no_jail: Annotated[bool, typer.Option("--no-jail", help="Run here as it is.")] = False,
     course: CourseOption = None,
     as_json: JsonOption = False,
@@ -58,7 +101,8 @@ def check(
 
     found = course_here(course)
     wanted = [found.lab(name) for name in labs or found.order]
-    checked = [gate.check(found, lab, write=write, jailed=not no_jail, say=_progress) for lab in wanted]
+    how = {"write": write, "jailed": not no_jail, "at_once": at_once, "say": _progress}
+    checked = [gate.check(found, lab, **how) for lab in wanted]
     if as_json:
         show_json([one.as_json() for one in checked])
     else:
@@ -67,6 +111,7 @@ def check(
 
 
 def _progress(line: str) -> None:
+    """On a terminal, what is being graded, in one line that the next one overwrites."""
     if sys.stderr.isatty():
         print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
 

@@ -1,11 +1,15 @@
 """What `labs grade` can grade: a commit, a folder, or what the course itself has."""
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from grading.course import trees
 from grading.course.catalog import Course, Lab
 from grading.course.submission import Refused, Submission, from_commit, from_tree, from_worktree
 from grading.delivery.clone import CloneError
+from grading.judge.grade import grade
+from grading.judge.report import Report
 
 WANTED = "say what to grade: --commit SHA [--repo R], --worktree DIR, or --impl reference|starter|mistake:NAME"
 
@@ -39,3 +43,15 @@ def implementation(course: Course, lab: Lab, name: str) -> trees.Tree:
         known = ", ".join(sorted(one.stem for one in path.parent.glob("*.py"))) or "none yet"
         raise CloneError(f"no implementation {name!r} of {lab.id}: reference, starter, or mistake: with {known}")
     return trees.patched_tree(course, lab, path.read_text(encoding="utf-8"))
+
+
+def grade_all(course: Course, impl: str | None, seed: int | None, jailed: bool, at_once: int) -> Iterator[Report]:
+    """Every lab of the course, `at_once` at a time, in its order; `impl` None: the course's own work tree."""
+    worktree = None if impl else course.root
+
+    def one(lab: Lab) -> Report:
+        given = answer(course, lab, repo=None, commit=None, worktree=worktree, impl=impl)
+        return grade(course, lab, given, seed=seed, jailed=jailed)
+
+    with ThreadPoolExecutor(max_workers=at_once) as pool:
+        yield from pool.map(one, course.labs)

@@ -157,15 +157,15 @@ def _progress(say: Callable[[str], None]) -> Callable[[dict[str, Any]], None]:
 def attempt_of(one: Record) -> Attempt:
     """A record as feedback counts it."""
     report = Report.model_validate(one.report)
-    n, when = one.attempt or 0, one.when
     return Attempt(
-        n=n,
+        n=one.attempt or 0,
         user=one.user,
         commit=one.commit,
         verdict=report.verdict,
         topics=topics(report),
-        when=when,
+        when=one.when,
         seal=report.seal,
+        counts=report.counts,
     )
 
 

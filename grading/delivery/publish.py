@@ -95,11 +95,13 @@ def _open(path: Path) -> git.Repo:
 
 
 def _url(to: str, start: Path) -> str:
-    if ":" in to or "/" in to:
+    if ":" in to:
         return to
     with contextlib.suppress(git.GitError):
         return plumbing.open_repository(start).git.remote("get-url", "--push", "--", to)
-    raise PublishError(f"{to!r} is no folder, no URL and no remote of this repository (see `git remote -v`)")
+    raise PublishError(
+        f"{to!r} is no repository, URL or remote: `git init --bare {to}` makes the first, if you meant it"
+    )
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ import pytest
 
 from grading.delivery import hub, plumbing, records
 
-FAKE_HOOK = Path(__file__).parent / "fake_hook.py"
+FAKE_HOOK = Path(__file__).parents[1] / "fake_hook.py"
 OPS = "mini_infra/tiny/ops.py"
 
 

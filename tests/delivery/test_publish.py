@@ -164,7 +164,7 @@ def test_a_remote_gets_an_atomic_push_and_no_force(tiny, bare, tmp_path, git):
     second = publish.publish_to(tiny, tiny.labs, "course", tmp_path / "work")
     assert [one.changed for one in second] == [True, False]
     assert bare.git.rev_parse("lab/l01~2") == first[0].new
-    with pytest.raises(PublishError, match="no folder, no URL and no remote"):
+    with pytest.raises(PublishError, match="no repository, URL or remote"):
         publish.publish_to(tiny, tiny.labs, "nowhere", tmp_path / "work")
     with pytest.raises(PublishError, match=r"^file:///nowhere/x: fatal: "):
         publish.publish_to(tiny, tiny.labs, "file:///nowhere/x", tmp_path)

@@ -1,0 +1,25 @@
+"""Two requests computed the same prefix; whose slots does the tree own? The caller frees its own copies of what
+was cached."""
+
+
+class RadixCache:
+    def _insert_helper(
+        self, node: TreeNode, key: RadixKey, value: torch.Tensor, priority: int = 0, inserted_len: int = 0
+    ) -> tuple[int, TreeNode]:
+        now = tick()
+        node.last_access_time = now
+        cached = 0
+        while len(key) > 0 and (child := node.children.get(key.child_key(self.page_size))) is not None:
+            child.last_access_time = now
+            common = child.key.match(key, self.page_size)
+            if common < len(child.key):
+                child = self._split_node(child.key, child, common)
+            child.priority = max(child.priority, priority)
+            cached += common
+            child.hit_count += cached > inserted_len
+            child.value = value[:common].clone()
+            node, key, value = child, key[common:], value[common:]
+        if len(key) > 0:
+            node = self._add_leaf(node, key, value, priority)
+            node.hit_count += cached + len(key) > inserted_len
+        return cached, node

@@ -1,0 +1,38 @@
+"""A call that splits a node has touched both halves of it, not only the upper one."""
+
+
+class RadixCache:
+    def _match_prefix_helper(self, node: TreeNode, key: RadixKey) -> tuple[list[torch.Tensor], TreeNode]:
+        now = tick()
+        node.last_access_time = now
+        slots = []
+        while len(key) > 0 and (child := node.children.get(key.child_key(self.page_size))) is not None:
+            common = child.key.match(key, self.page_size)
+            if common < len(child.key):
+                child = self._split_node(child.key, child, common)
+            else:
+                child.last_access_time = now
+            slots.append(child.value)
+            node, key = child, key[common:]
+        return slots, node
+
+    def _insert_helper(
+        self, node: TreeNode, key: RadixKey, value: torch.Tensor, priority: int = 0, inserted_len: int = 0
+    ) -> tuple[int, TreeNode]:
+        now = tick()
+        node.last_access_time = now
+        cached = 0
+        while len(key) > 0 and (child := node.children.get(key.child_key(self.page_size))) is not None:
+            common = child.key.match(key, self.page_size)
+            if common < len(child.key):
+                child = self._split_node(child.key, child, common)
+            else:
+                child.last_access_time = now
+            child.priority = max(child.priority, priority)
+            cached += common
+            child.hit_count += cached > inserted_len
+            node, key, value = child, key[common:], value[common:]
+        if len(key) > 0:
+            node = self._add_leaf(node, key, value, priority)
+            node.hit_count += cached + len(key) > inserted_len
+        return cached, node

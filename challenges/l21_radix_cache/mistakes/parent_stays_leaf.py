@@ -1,0 +1,11 @@
+"""A node that has just got a child is still offered for eviction."""
+
+
+class RadixCache:
+    def _add_leaf(self, parent: TreeNode, key: RadixKey, value: torch.Tensor, priority: int) -> TreeNode:
+        leaf = TreeNode(priority=priority)
+        leaf.parent, leaf.key, leaf.value = parent, key, value.clone()
+        parent.children[key.child_key(self.page_size)] = leaf
+        self.evictable_size_ += len(key)
+        self._update_leaf_status(leaf)
+        return leaf

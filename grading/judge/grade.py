@@ -2,21 +2,18 @@
 
 import contextlib
 import json
-import os
 import secrets
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from grading.course.catalog import Course, Lab
 from grading.course.closure import closure
 from grading.course.submission import Refused, Submission
-from grading.course.trees import Tree, reference_tree, run_settings, starter_tree, tree_digest
+from grading.course.trees import Tree, reference_tree, starter_tree, tree_digest
+from grading.judge.process import Judge
 from grading.judge.report import Refusal, Report, TestResult, Verdict
 from grading.sandbox import jail
 from grading.sandbox.lint import lint
@@ -32,7 +29,7 @@ class _Run:
     expected: list[str] = field(default_factory=list)
     results: list[TestResult] = field(default_factory=list)
     infra: str = ""
-    ended: bool = False
+    code: int | None = None
 
 
 def grade(
@@ -46,11 +43,13 @@ def grade(
     tests: str = "hidden",
     select: str | None = None,
     linted: bool = True,
+    judge: Judge | None = None,
 ) -> Report:
     """Grade `submission` and report. Never raises for anything a learner can do; our own trouble is INFRA.
 
     `tests` is "hidden" or "public"; `select` is pytest's -k; `jailed=False` runs on this machine as it is and marks
-    the report as not counting; `linted=False` is for the attack corpus, which proves that the wall holds alone.
+    the report as not counting; `linted=False` is for the attack corpus, which proves that the wall holds alone;
+    `judge` is a process to share (see judge_for).
     """
     begun = time.monotonic()
     starter = starter_tree(course, lab)
@@ -67,7 +66,8 @@ def grade(
     if status and not status.ok:
         reason = f"no jail on this machine: {status.reason}. {status.fix}"
         return Report(**base, verdict=Verdict.INFRA, reason=reason, seconds=_since(begun))
-    plan = _Plan(course, lab, submission, starter, seed, jailed, tests, select)
+    job = {"seed": seed, "tests": str(lab.folder / ("hidden" if tests == "hidden" else "tests")), "select": select}
+    plan = _Plan(course, lab, submission, starter, job, jailed, judge)
     run = plan.carry_out(on_event or (lambda event: None))
     verdict, reason = verdict_of(run, submission)
     return Report(**base, verdict=verdict, reason=reason, tests=run.results, seconds=_since(begun))
@@ -102,7 +102,7 @@ def _about(submission: Submission) -> dict[str, Any]:
 
 
 def _refused(base: dict[str, Any], refusals: list[Refusal], begun: float) -> Report:
-    reason = "Nothing was run: the patch does something that a lab does not need."
+    reason = "The patch does something that no lab needs."
     return Report(**base, verdict=Verdict.REFUSED, reason=reason, refusals=refusals, seconds=_since(begun))
 
 
@@ -121,72 +121,60 @@ def _lint(course: Course, lab: Lab, submission: Submission, starter: Tree) -> li
 
 @dataclass(frozen=True)
 class _Plan:
-    """Everything the judge's process needs, laid out in a temporary folder for the length of one grading."""
+    """One grading that is to be carried out, and the process to do it in, where there is one already."""
 
     course: Course
     lab: Lab
     submission: Submission
     starter: Tree
-    seed: int
+    job: dict[str, Any]
     jailed: bool
-    tests: str
-    select: str | None
+    judge: Judge | None
 
     def carry_out(self, on_event: OnEvent) -> _Run:
-        """Run the judge; trouble of our own gets one more try, and says so."""
-        run = self._once(on_event)
+        """Run the judge; trouble of our own gets one more try, in a fresh process, and says so."""
+        run = self._in(self.judge, on_event) if self.judge else self._afresh(on_event)
         if not run.infra:
             return run
-        again = self._once(on_event)
+        again = self._afresh(on_event)
         again.infra = again.infra and f"{again.infra} (tried twice)"
         return again
 
-    def _once(self, on_event: OnEvent) -> _Run:
-        run = _Run()
-        with tempfile.TemporaryDirectory(prefix="labs-grading-") as folder:
-            settings = self._lay_out(Path(folder))
-            try:
-                with _session(settings, self.lab.limits.wall_s + SESSION_SLACK_S) as events:
-                    for event in events:
-                        _take(run, event, on_event)
-            except OSError as error:
-                run.infra = f"{type(error).__name__}: {error}"
-        if not run.infra and not run.ended:
-            run.infra = "the judge ended before its last test"
-        if not run.infra and (surprise := self._unexpected(run)):
-            run.infra = surprise
-        return run
+    def _afresh(self, on_event: OnEvent) -> _Run:
+        try:
+            with judge_for(self.course, self.lab, self.jailed) as judge:
+                return self._in(judge, on_event)
+        except OSError as error:
+            return _Run(infra=f"{type(error).__name__}: {error}")
 
-    def _lay_out(self, folder: Path) -> dict[str, Any]:
-        trees = {"submission": self.starter | self.submission.blobs}
-        if self.tests == "hidden":
-            trees["reference"] = reference_tree(self.course, self.lab)
-        for side, tree in trees.items():
-            write_tree(folder / side, tree)
-        tests = self.lab.folder / "hidden" if self.tests == "hidden" else self.lab.folder / "tests"
-        settings = run_settings(self.lab) | {"trees": {side: str(folder / side) for side in trees}}
-        return settings | {"seed": self.seed, "jailed": self.jailed, "tests": str(tests), "select": self.select}
+    def _in(self, judge: Judge, on_event: OnEvent) -> _Run:
+        run = _Run()
+        tree = self.starter | self.submission.blobs
+        for event in judge.run(tree, self.job, self.lab.limits.wall_s + SESSION_SLACK_S):
+            _take(run, event, on_event)
+        run.infra = run.infra or self._unexpected(run)
+        return run
 
     def _unexpected(self, run: _Run) -> str:
         """The list of hidden tests is committed with the fingerprints: a test that vanished must not pass unseen."""
+        if run.code not in (0, 1):
+            return f"pytest ended with status {run.code}"
         committed = self.lab.folder / "fingerprints.json"
-        if self.tests != "hidden" or self.select or not committed.is_file():
+        if Path(self.job["tests"]).name != "hidden" or self.job["select"] or not committed.is_file():
             return ""
         if sorted(json.loads(committed.read_text())["tests"]) == sorted(run.expected):
             return ""
         return f"{self.lab.id}'s hidden tests are not those of fingerprints.json: run labs check {self.lab.id} --write"
 
 
-def write_tree(folder: Path, tree: Tree) -> None:
-    """Write a tree that the jail's uid, which owns nothing, can read."""
-    for path, content in tree.items():
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
-    for folder_path, _, files in os.walk(folder):
-        os.chmod(folder_path, 0o755)
-        for name in files:
-            os.chmod(os.path.join(folder_path, name), 0o644)
+@contextlib.contextmanager
+def judge_for(course: Course, lab: Lab, jailed: bool = True) -> Iterator[Judge]:
+    """A judge's process for `lab`. Shared by several gradings only where all of them are of the course's own code."""
+    judge = Judge(lab, reference_tree(course, lab), jailed)
+    try:
+        yield judge
+    finally:
+        judge.close()
 
 
 def _take(run: _Run, event: dict[str, Any], on_event: OnEvent) -> None:
@@ -201,49 +189,4 @@ def _take(run: _Run, event: dict[str, Any], on_event: OnEvent) -> None:
     elif event["event"] == "infra":
         run.infra = run.infra or event["reason"]
     else:
-        run.ended = event["code"] in (0, 1)
-
-
-@contextlib.contextmanager
-def _session(settings: dict[str, Any], timeout_s: float) -> Iterator[Iterator[dict[str, Any]]]:
-    """The judge's process and the stream of its events; it is gone when the block ends, whatever happened."""
-    read_fd, write_fd = os.pipe()
-    with tempfile.TemporaryFile() as errors, os.fdopen(read_fd) as stream:
-        process = _start_session(write_fd, errors)
-        try:
-            process.stdin.write(json.dumps(settings | {"events_fd": write_fd}).encode())
-            process.stdin.close()
-            yield _events(stream, process, errors, time.monotonic() + timeout_s)
-        finally:
-            process.kill()
-            process.wait()
-
-
-def _start_session(write_fd: int, errors: IO[bytes]) -> subprocess.Popen[bytes]:
-    """The child alone holds the writing end, so that its death ends the stream."""
-    environment = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "OMP_NUM_THREADS": "1", "PATH": os.environ.get("PATH", "")}
-    try:
-        return subprocess.Popen(
-            [sys.executable, "-I", "-m", "grading.judge.session"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-            pass_fds=[write_fd],
-            env=environment,
-            start_new_session=True,
-        )
-    finally:
-        os.close(write_fd)
-
-
-def _events(stream: IO[str], process: subprocess.Popen[bytes], errors: IO[bytes], deadline: float) -> Iterator[dict]:
-    for line in stream:
-        yield json.loads(line)
-        if time.monotonic() > deadline:
-            yield {"event": "infra", "reason": "the judge ran over its time"}
-            return
-    process.wait(timeout=10)
-    if process.returncode:
-        errors.seek(0)
-        last = " / ".join(errors.read().decode(errors="replace").strip().splitlines()[-2:])
-        yield {"event": "infra", "reason": f"the judge ended with status {process.returncode}: {last}"}
+        run.code = event["code"]

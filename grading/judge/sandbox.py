@@ -42,12 +42,12 @@ class Sandbox:
     def ask(self, request: Request) -> Outcome:
         """Run one world to its end; nothing of it is left when this returns."""
         self.wait_ready()
-        before = self.jail.loopback_bytes()
+        before, kills = self.jail.loopback_bytes(), self.jail.memory_kills()
         with self._world(request) as world:
             timeout = not world.play()
         after = self.jail.loopback_bytes()
         seen = None if before is None or after is None else after - before
-        return Outcome(world.ranks, timeout, self.jail.oom(), seen)
+        return Outcome(world.ranks, timeout, self.jail.memory_kills() > kills, seen)
 
     @contextlib.contextmanager
     def timed(self, request: Request) -> Iterator[TimedWorld]:

@@ -1,7 +1,7 @@
-"""The judge's own process: pytest over the hidden tests, events to the parent on one descriptor, nothing else.
+"""What runs in the judge's own process: jails up, torch imported once, then a fork with pytest for each job.
 
-Started as `python -I -m grading.judge.session` with its settings as JSON on standard input. It loads no conftest, no
-foreign plugin and no file of the learner's; what it prints itself is thrown away.
+Started as `python -I -m grading.judge.session`; standard input brings a line of settings, then a line a job. It loads
+no conftest, no foreign plugin and no file of the learner's; what it prints itself is thrown away.
 """
 
 import json
@@ -20,30 +20,61 @@ from grading.judge.stage import Stage
 
 
 def main() -> None:
-    settings = json.load(sys.stdin)
+    settings = json.loads(sys.stdin.readline())
     out = os.fdopen(settings.pop("events_fd"), "w", buffering=1)
 
     def tell(event: str, **fields: Any) -> None:
         out.write(json.dumps({"event": event, **fields}) + "\n")
 
-    tests, select = Path(settings.pop("tests")), settings.pop("select")
-    stage = _stage(**settings)
+    stage = _stage(settings)
     try:
-        stage.sandbox("submission")
-        code = int(_run(stage, tests, select, tell))
-        tell("end", code=code)
+        _warm_up(stage, settings["sides"])
+        for line in sys.stdin:
+            tell("end", code=_serve(stage, json.loads(line), tell))
     except Exception as error:
         tell("infra", reason=f"{type(error).__name__}: {error}")
-        raise
     finally:
         stage.close()
-    sys.exit(0 if code in (0, 1) else code)
 
 
-def _stage(limits: dict[str, Any], trees: dict[str, str], wall: bool = True, **rest: Any) -> Stage:
-    stage = Stage(limits=Limits(**limits), trees={side: Path(path) for side, path in trees.items()}, **rest)
+def _stage(settings: dict[str, Any]) -> Stage:
+    trees = {side: Path(path) for side, path in settings["trees"].items()}
+    kept = {key: settings[key] for key in ("packages", "preload", "files", "env", "jailed")}
+    return Stage(limits=Limits(**settings["limits"]), trees=trees, **kept)
+
+
+def _warm_up(stage: Stage, sides: list[str]) -> None:
+    """The zygotes import torch while this process does: the two longest parts of a cold grading go side by side."""
+    sandboxes = [stage.sandbox(side) for side in sides]
+    import grading.judge.fixture  # noqa: F401  brings torch
+
+    for sandbox in sandboxes:
+        sandbox.wait_ready()
+
+
+def _serve(stage: Stage, job: dict[str, Any], tell: Any) -> int:
+    """One job in a fork, so that no test leaves anything for the next; its exit code is pytest's."""
+    pid = os.fork()
+    if pid == 0:
+        code = 3
+        try:
+            code = _judge(stage, job, tell)
+        except Exception as error:
+            tell("infra", reason=f"{type(error).__name__}: {error}")
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def _judge(stage: Stage, job: dict[str, Any], tell: Any) -> int:
+    stage.seed = job["seed"]
     stage.deadline = time.monotonic() + stage.limits.wall_s
-    return stage
+    inherited = set(stage.sandboxes)
+    try:
+        return int(_pytest(stage, Path(job["tests"]), job["select"], tell))
+    finally:
+        for side in set(stage.sandboxes) - inherited:
+            stage.sandboxes[side].close()
 
 
 class _Announcer:
@@ -63,7 +94,7 @@ class _Announcer:
         self.tell("infra", reason=str(excinfo.value).removeprefix("INFRA "))
 
 
-def _run(stage: Stage, tests: Path, select: str | None, tell: Any) -> int:
+def _pytest(stage: Stage, tests: Path, select: str | None, tell: Any) -> int:
     def on_result(result: TestResult) -> None:
         tell("test", result=result.model_dump(mode="json"))
 

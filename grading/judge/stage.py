@@ -19,7 +19,7 @@ class Stage:
     files: bool
     env: dict[str, str]
     jailed: bool
-    seed: int
+    seed: int = 0
     engine: Path = Path(__file__).parents[1]
     sandboxes: dict[str, Sandbox] = field(default_factory=dict)
     deadline: float = float("inf")

@@ -2,8 +2,9 @@
 
 Two orders of the same jail. As root: no user namespace; bwrap makes the mounts as real root and the zygote drops its
 uid first thing (confine.py). As an ordinary user: a user namespace that allows no further one. Left open, knowingly:
-bwrap 0.8 cannot mount a tmpfs noexec or bound its inodes. So with `files: shared` a rank may run what it wrote, which
-gives it no more than Python already does, and empty files are bounded by the memory group and the deadline only.
+bwrap 0.8 cannot mount a tmpfs noexec or bound its inodes. With `files: none` a rank's files have no size, so there is
+nothing to run; with `files: shared` it may run what it wrote, which gives it no more than Python already does. Empty
+files are bounded by the memory group and the deadline only.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import contextlib
 import functools
 import json
 import os
+import select
 import shutil
 import signal
 import socket
@@ -59,13 +61,13 @@ class Jail:
     _group: Group | None = None
     _pidfd: int | None = None
     _stderr: bytes = b""
-    _oom: bool = False
+    _kills: int = 0
 
     def kill(self) -> None:
         """SIGKILL everything inside, reap it, free uid and control group; a second call does nothing."""
         if self.process.stderr.closed:
             return
-        self.oom()
+        self.memory_kills()
         self._signal()
         self._reap()
         self.stderr_tail()
@@ -77,10 +79,15 @@ class Jail:
         if self.tmp != "/tmp":
             shutil.rmtree(self.tmp, ignore_errors=True)
 
+    def memory_kills(self) -> int:
+        """How many processes the memory limit of the whole jail has killed so far; remembered when it is gone."""
+        if self._group and not self.process.stderr.closed:
+            self._kills = self._group.memory_kills()
+        return self._kills
+
     def oom(self) -> bool:
         """Whether the memory limit of the whole jail has killed a process in it."""
-        self._oom = self._oom or bool(self._group and self._group.memory_kills())
-        return self._oom
+        return self.memory_kills() > 0
 
     def loopback_bytes(self) -> int | None:
         """Bytes received on the jail's own loopback since its start, read from outside; None without a jail."""
@@ -110,13 +117,17 @@ class Jail:
                 os.killpg(self.process.pid, signal.SIGKILL)
 
     def _reap(self) -> None:
+        if self._pidfd is not None:
+            with contextlib.suppress(OSError):  # a descriptor wakes us at once; Popen.wait(timeout) only polls
+                bwrap = os.pidfd_open(self.process.pid)
+                select.select([bwrap], [], [], GONE_WITHIN_S)
+                os.close(bwrap)
+            os.close(self._pidfd)
         try:
             self.process.wait(GONE_WITHIN_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            self.process.wait(GONE_WITHIN_S)
-        if self._pidfd is not None:
-            os.close(self._pidfd)
+            self.process.wait()
 
 
 def start(spec: JailSpec, control_fd: int, jailed: bool = True) -> Jail:
@@ -184,9 +195,8 @@ def _admit(spec: JailSpec, slot: Slot, process: subprocess.Popen, info: int, blo
         raise JailError(jail.stderr_tail().strip().split("\n")[-1] or f"bwrap ended with {process.returncode}")
     jail._pidfd = os.pidfd_open(pid1)
     jail._group = make_group(slot, spec.limits.memory_mb, processes(spec))
-    with contextlib.suppress(OSError):
-        for pid in (process.pid, pid1) if jail._group else ():
-            jail._group.add(pid)
+    if jail._group and not jail._group.add(process.pid, pid1):
+        jail._group = None
     os.write(block, b"1")
     return jail
 

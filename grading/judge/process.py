@@ -1,0 +1,124 @@
+"""The judge's own process, seen from the grading: start it with its jails, hand it a tree and a job, read events.
+
+A learner's commit gets a process of its own and one job. The course's own trees (reference, mistakes) may share one:
+between two jobs the files that the jail sees at /lab are replaced, and each job runs in a fresh fork on both sides.
+"""
+
+import json
+import os
+import selectors
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from grading.course.catalog import Lab
+from grading.course.trees import Tree, run_settings
+
+CLOSE_S = 5.0
+Event = dict[str, Any]
+
+
+class Judge:
+    """One process of grading.judge.session. Close it; everything it started ends with it."""
+
+    def __init__(self, lab: Lab, reference: Tree | None, jailed: bool):
+        self._folder = Path(tempfile.mkdtemp(prefix="labs-judge-"))
+        trees = {"submission": self._folder / "submission"}
+        trees["submission"].mkdir()
+        if reference is not None:
+            trees["reference"] = self._folder / "reference"
+            write_tree(trees["reference"], reference)
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by close()
+        self._events, writing = os.pipe()
+        self._buffer = b""
+        try:
+            self._process = _start(writing, self._errors)
+        finally:
+            os.close(writing)
+        sides = [side for side in trees if side == "submission" or _wants_reference(lab)]
+        settings = run_settings(lab) | {"trees": {side: str(path) for side, path in trees.items()}}
+        self._tell(settings | {"jailed": jailed, "sides": sides, "events_fd": writing})
+
+    def run(self, tree: Tree, job: dict[str, Any], timeout_s: float) -> Iterator[Event]:
+        """Lay `tree` out as the submission and grade it: the events of one job, the last is `end` or `infra`."""
+        submission = self._folder / "submission"
+        for entry in submission.iterdir():
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+        write_tree(submission, tree)
+        self._tell(job)
+        deadline = time.monotonic() + timeout_s
+        while (event := self._next(deadline))["event"] not in ("end", "infra"):
+            yield event
+        yield event
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        """A process that is gone is noticed on its events, with what it said last."""
+        try:
+            self._process.stdin.write(json.dumps(message).encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass
+
+    def _next(self, deadline: float) -> Event:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._events, selectors.EVENT_READ)
+            while b"\n" not in self._buffer:
+                if not selector.select(max(0.0, deadline - time.monotonic())):
+                    return {"event": "infra", "reason": "the judge ran over its time"}
+                data = os.read(self._events, 1 << 16)
+                if not data:
+                    return {"event": "infra", "reason": f"the judge ended early: {self._last_words()}"}
+                self._buffer += data
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return json.loads(line)
+
+    def _last_words(self) -> str:
+        self._errors.seek(0)
+        return " / ".join(self._errors.read().decode(errors="replace").strip().splitlines()[-2:]) or "without a word"
+
+    def close(self) -> None:
+        """Ask it to end, so that it can take its jails down; then make it."""
+        self._process.stdin.close()
+        try:
+            self._process.wait(CLOSE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        os.close(self._events)
+        self._errors.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _start(events_fd: int, errors: Any) -> subprocess.Popen[bytes]:
+    """In isolated mode, without plugins, deaf to the terminal's Ctrl-C; `events_fd` is its one way to be heard."""
+    return subprocess.Popen(
+        [sys.executable, "-I", "-m", "grading.judge.session"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=errors,
+        pass_fds=[events_fd],
+        env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "OMP_NUM_THREADS": "1", "PATH": os.environ.get("PATH", "")},
+        start_new_session=True,
+    )
+
+
+def _wants_reference(lab: Lab) -> bool:
+    """Do the hidden tests speak of the reference? Then its jail starts at once; else it would when first asked for."""
+    return any("reference" in path.read_text(encoding="utf-8") for path in (lab.folder / "hidden").glob("*.py"))
+
+
+def write_tree(folder: Path, tree: Tree) -> None:
+    """Write a tree that the jail's uid, which owns nothing, can read."""
+    for path, content in tree.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    for folder_path, _, files in os.walk(folder):
+        os.chmod(folder_path, 0o755)
+        for name in files:
+            os.chmod(os.path.join(folder_path, name), 0o644)

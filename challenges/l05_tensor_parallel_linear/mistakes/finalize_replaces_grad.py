@@ -9,7 +9,7 @@ def _allreduce_non_tensor_model_parallel_grads(model, config, tp_group):
     grads_sum, grads_avg = [], []
     for chunk in model:
         for _, param in chunk.named_parameters():
-            grad = getattr(param, _get_main_grad_attr(param))
+            grad = param.main_grad if hasattr(param, "main_grad") else param.grad
             if not param.requires_grad or grad is None:
                 continue
             if getattr(param, "average_gradients_across_tp_domain", False):
@@ -18,8 +18,11 @@ def _allreduce_non_tensor_model_parallel_grads(model, config, tp_group):
                 grads_sum.append(param)
     for params, op in ((grads_sum, dist.ReduceOp.SUM), (grads_avg, dist.ReduceOp.AVG)):
         if params:
-            grads = [getattr(param, _get_main_grad_attr(param)) for param in params]
+            grads = [param.main_grad if hasattr(param, "main_grad") else param.grad for param in params]
             coalesced = _flatten_dense_tensors(grads)
             dist.all_reduce(coalesced, op=op, group=tp_group)
-            for param, synced in zip(params, _unflatten_dense_tensors(coalesced, grads), strict=True):
-                setattr(param, _get_main_grad_attr(param), synced.to(getattr(param, _get_main_grad_attr(param)).dtype))
+            for param, grad, synced in zip(params, grads, _unflatten_dense_tensors(coalesced, grads), strict=True):
+                if hasattr(param, "main_grad"):
+                    param.main_grad = synced.to(grad.dtype)
+                else:
+                    param.grad = synced.to(grad.dtype)

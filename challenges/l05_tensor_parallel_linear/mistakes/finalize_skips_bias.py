@@ -9,7 +9,7 @@ def _allreduce_non_tensor_model_parallel_grads(model, config, tp_group):
     grads_sum, grads_avg = [], []
     for chunk in model:
         for name, param in chunk.named_parameters():
-            grad = getattr(param, _get_main_grad_attr(param))
+            grad = param.main_grad if hasattr(param, "main_grad") else param.grad
             if not param.requires_grad or grad is None:
                 continue
             if getattr(param, "average_gradients_across_tp_domain", False):

@@ -13,11 +13,6 @@ from torch.distributed import ProcessGroup
 from mini_infra.megatron.core.model_parallel_config import ModelParallelConfig
 
 
-def _get_main_grad_attr(param: torch.nn.Parameter) -> str:
-    """The attribute that holds the gradient: "main_grad" (the data-parallel buffer's view) if there is one."""
-    return "main_grad" if hasattr(param, "main_grad") else "grad"
-
-
 def _allreduce_non_tensor_model_parallel_grads(
     model: list[torch.nn.Module], config: ModelParallelConfig, tp_group: ProcessGroup
 ) -> None:
@@ -36,7 +31,7 @@ def _allreduce_non_tensor_model_parallel_grads(
     grads_sum, grads_avg = [], []
     for chunk in model:
         for _, param in chunk.named_parameters():
-            grad = getattr(param, _get_main_grad_attr(param))
+            grad = param.main_grad if hasattr(param, "main_grad") else param.grad
             if not param.requires_grad or grad is None:
                 continue
             if getattr(param, "average_gradients_across_tp_domain", False):

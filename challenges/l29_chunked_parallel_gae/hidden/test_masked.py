@@ -173,6 +173,8 @@ def test_whitened_variance(lab):
     for case, got in zip(cases, out, strict=True):
         variance = valid_part(case, got)["adv"].var(unbiased=True).item()
         count = int(case["mask"].sum())
+        if abs(variance * (count - 1) / count - 1) <= 1e-5:
+            lab.note("over n")
         lab.check(abs(variance - 1) <= 1e-5, f"unbiased variance of {count} valid advantages", 1, variance)
 
 
@@ -181,7 +183,10 @@ def test_whitened_everywhere(lab):
     """Masked positions pass through the same shift and scale as valid ones."""
     case = batch(lab)
     [got] = lab.run("masked", **case)
-    lab.close(got["adv"], whitened(oracle(case), case["mask"]), tol=1e-7, what="advantages at every position")
+    raw, want = oracle(case), whitened(oracle(case), case["mask"])
+    if torch.is_tensor(got["adv"]) and got["adv"].shape == raw.shape and (got["adv"] - raw).abs().max() <= 1e-9:
+        lab.note("not whitened")
+    lab.close(got["adv"], want, tol=1e-7, what="advantages at every position")
 
 
 @lab.contract(5, topic="bootstrap")

@@ -7,6 +7,7 @@ pyenv below a closed home, and a virtual environment of either.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
@@ -14,7 +15,7 @@ import sysconfig
 from importlib import metadata
 from pathlib import Path
 
-from packaging.requirements import Requirement
+from packaging.requirements import InvalidRequirement, Requirement
 
 ENGINE_FILES = tuple(f"sandbox/{name}.py" for name in ("__init__", "zygote", "ranks", "record", "wire", "confine"))
 ALWAYS = ("torch", "numpy", "safetensors")
@@ -72,7 +73,7 @@ def library_binds() -> list[str]:
         elif name == "lib64" and top.is_dir():  # not merged with /usr
             args += ["--ro-bind", "/lib64", "/lib64"]
         elif multiarch and (top / multiarch).is_dir():
-            args += ["--ro-bind", f"/lib/{multiarch}", f"/lib/{multiarch}"]
+            args += [*_folders("/lib"), "--ro-bind", f"/lib/{multiarch}", f"/lib/{multiarch}"]
     return args
 
 
@@ -120,7 +121,10 @@ def _requirements(requirement: Requirement) -> list[Requirement]:
         lines = metadata.distribution(requirement.name).requires or []
     except metadata.PackageNotFoundError:
         return []
-    needs = [Requirement(line) for line in lines]
+    needs = []
+    for line in lines:
+        with contextlib.suppress(InvalidRequirement):  # old distributions have what today's standard refuses
+            needs.append(Requirement(line))
     extras = ["", *requirement.extras]
     return [need for need in needs if need.marker is None or any(need.marker.evaluate({"extra": e}) for e in extras)]
 

@@ -30,9 +30,16 @@ class Group:
     def bounds_memory(self) -> bool:
         return any(_has(folder, "memory.max", "memory.limit_in_bytes") for folder in self.folders)
 
-    def add(self, pid: int) -> None:
-        for folder in self.folders:
-            _write(folder / "cgroup.procs", str(pid))
+    def add(self, *pids: int) -> bool:
+        """Whether all of them are in; if not, the group is taken away: one that holds nobody bounds nobody."""
+        try:
+            for folder in self.folders:
+                for pid in pids:
+                    _write(folder / "cgroup.procs", str(pid))
+        except OSError:
+            self.remove()
+            return False
+        return True
 
     def memory_kills(self) -> int:
         """How many processes the memory limit has killed so far."""

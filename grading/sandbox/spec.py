@@ -59,7 +59,7 @@ def _scratch(spec: JailSpec) -> list[str]:
     args = ["--dev", "/dev"]
     for place, megabytes in (("/tmp", spec.limits.tmp_mb), ("/dev/shm", spec.limits.shm_mb)):
         args += ["--size", str(megabytes << 20), "--perms", "1777", "--tmpfs", place]
-    return args if spec.files else [*args, "--remount-ro", "/dev/shm"]
+    return args if spec.files else [*args, "--remount-ro", "/dev/shm"]  # /tmp holds the folders a test keeps
 
 
 def rlimits(spec: JailSpec) -> dict[str, int]:

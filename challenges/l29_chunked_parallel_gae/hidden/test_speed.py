@@ -32,7 +32,7 @@ def digest(given):
 
 
 def race(lab, probe, given, bar):
-    """The probe against the step loop, whose cost is linear in T: eight short calls have a steadier best than two long."""
+    """The probe against the step loop. Its cost is linear in T, so it runs short rows, often, for a steady best."""
     loop = inputs(lab, LOOP_LENGTH)
     expected, expected_loop = digest(given), digest(loop)
     slow = lab.time("time_loop", 8, on="reference", digest=expected_loop, rtol=1e-5, **loop) * LENGTH / LOOP_LENGTH

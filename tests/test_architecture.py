@@ -1,4 +1,4 @@
-"""The arrows of docs/architecture.md: imports between rooms go down, mini_infra stands alone, the wheel is the engine."""
+"""The arrows of docs/architecture.md: imports go down, mini_infra stands alone, the wheel is the engine alone."""
 
 import ast
 import shutil

@@ -8,7 +8,7 @@ import ast
 import difflib
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -207,7 +207,7 @@ def _implementation(some: list[Definition]) -> Definition | None:
     stubs = [one for one in some if one.kind != "class" and is_overload(one.node)]
     rest = [one for one in some if one not in stubs]
     if len(rest) == 1 and stubs:
-        return Definition(**{**vars(rest[0]), "stubs": tuple(stubs)})
+        return replace(rest[0], stubs=tuple(stubs))
     return rest[0] if len(rest) == 1 else None
 
 

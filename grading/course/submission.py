@@ -56,10 +56,12 @@ def from_commit(repo: Path, commit: str, lab: Lab, starter: Tree, branch_tip: st
     except GitError:
         raise Refused([Refusal("", None, f"{shown(commit)} is no commit of this repository; push a commit")]) from None
     by_path = {one.path: one for one in entries}
+    twice = [path for path in lab.editable_paths if sum(one.path == path for one in entries) > 1]
     refusals = [
         refusal for path in lab.editable_paths if (refusal := _refuse_entry(repository, by_path, path, starter))
     ]
     refusals += clashes(lab.editable_paths, [one.path for one in entries])
+    refusals += [Refusal(path, None, "this name stands in the commit twice; commit the file anew") for path in twice]
     if refusals:
         raise Refused(refusals)
     contents = repository.blobs([by_path[path].sha for path in lab.editable_paths])
@@ -179,7 +181,9 @@ def _refuse_path(folder: Path, path: str) -> Refusal | None:
         except (FileNotFoundError, NotADirectoryError):
             return _missing(path, None)
         if stat.S_ISLNK(mode):
-            return Refusal(path, None, _not_a_file("120000", "this" if at == folder / path else f"the folder {part}"))
+            return Refusal(
+                path, None, _not_a_file("120000", "this" if at == Path(folder) / path else f"the folder {part}")
+            )
     if not stat.S_ISREG(mode):
         return Refusal(path, None, "this is no ordinary file; put your code in a file of this name")
     return too_big(path, at.stat().st_size)

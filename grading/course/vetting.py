@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from grading.course.spans import NEWLINE
 
 LIMIT = 256 * 1024  # bytes of one file
-DEPTH = 250  # nesting of a syntax tree that every reader of it can walk
-PARSE_S = 10.0  # seconds, for all files together
+DEPTH = 200  # nesting of a syntax tree that every reader of it can walk
+PARSE_S = 20.0  # seconds, for all files together
 
 BOM = "\ufeff"
 COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")  # PEP 263

@@ -63,26 +63,25 @@ def test_finalize_sum_avg(lab):
     for i, (tp, sp, _) in enumerate(worlds):
         for rank, (j, param) in itertools.product(range(2), enumerate(params[i])):
             want = reduced(param, [grads[i][r][j] for r in range(2)], sp, tp)[rank]
-            wrong += [(i, param, key, mismatch) for key, mismatch in mismatches(lab, out[rank][i], j, want, rank)]
-        for rank, of_rank in enumerate(out):
-            for plain in of_rank[i]["plain"]:
-                lab.close(plain, torch.full_like(plain, -1.0), what=f"grad beside main_grad on rank {rank}")
+            what = f"gradient of a parameter with marks {param['marks']}, tp={tp}, SP={sp}, rank {rank}"
+            wrong += [(i, param, key, mismatch) for key, mismatch in mismatches(lab, out[rank][i], j, want, what)]
     if wrong:
         lab.note(*sorted({feature for i, param, key, _ in wrong for feature in features(i, param, key)}))
         raise wrong[0][-1]
+    for plain in itertools.chain(*(case["plain"] for of_rank in out for case in of_rank)):
+        lab.close(plain, torch.full_like(plain, -1.0), what="grad of a parameter that has a main_grad")
     check_calls(lab, params, worlds)
 
 
-def mismatches(lab, got, j, want, rank):
-    """Where the gradient of parameter j is wrong: in the tensor it refers to ("now"), in the one before ("held")."""
+def mismatches(lab, got, j, want, what):
+    """Where gradient j is wrong: in the tensor that the parameter has now, in the one that it had ("held")."""
     found = []
-    for key in ("now", "held"):
+    for key, place in (("now", ""), ("held", ", in the tensor that held it before the call")):
         try:
-            what = f"gradient of parameter {j} on rank {rank}, {'as it is' if key == 'now' else 'in its old tensor'}"
             if want is None:
                 lab.check(got[key][j] is None, f"{what}: none appears", None, got[key][j])
             else:
-                lab.close(got[key][j], want, tol=1e-12, what=what)
+                lab.close(got[key][j], want, tol=1e-12, what=what + place)
         except AssertionError as mismatch:
             found.append((key, mismatch))
     return found

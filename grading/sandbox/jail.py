@@ -26,6 +26,7 @@ from types import SimpleNamespace
 
 from grading.sandbox import binds
 from grading.sandbox.cgroup import Group, make_group
+from grading.sandbox.remedies import fix_for
 from grading.sandbox.seccomp import NoSeccomp, filter_program
 from grading.sandbox.slots import NoSlot, Slot, take_slot
 from grading.sandbox.spec import ENVIRONMENT, JailSpec, arguments, processes, rlimits
@@ -270,9 +271,9 @@ def status() -> JailStatus:
     try:
         answer = _try_jail()
     except JailError as error:
-        return JailStatus(False, "", str(error), _fix(str(error)))
+        return JailStatus(False, "", str(error), fix_for(str(error)))
     if answer != b"confined":
-        return JailStatus(False, "", answer.decode(errors="replace").strip().split("\n")[-1], _fix(answer.decode()))
+        return JailStatus(False, "", answer.decode(errors="replace").strip().split("\n")[-1], fix_for(answer.decode()))
     return JailStatus(True, kind, "", "")
 
 
@@ -296,24 +297,3 @@ def _try_jail() -> bytes:
             return jail.stderr_tail().encode() or str(error).encode()
         finally:
             jail.kill()
-
-
-APPARMOR = (
-    "allow bwrap its user namespace: printf 'abi <abi/4.0>,\\ninclude <tunables/global>\\nprofile bwrap /usr/bin/bwrap "
-    "flags=(unconfined) {\\n  userns,\\n}\\n' | sudo tee /etc/apparmor.d/bwrap && sudo apparmor_parser -r "
-    "/etc/apparmor.d/bwrap; or grade as root (sudo), which needs none"
-)
-FIXES = {
-    "not installed": "apt-get install bubblewrap",
-    "libseccomp": "apt-get install libseccomp2",
-    "setting up uid map": APPARMOR,
-    "RTM_NEWADDR": APPARMOR,
-    "No permissions to create": "sudo sysctl -w kernel.unprivileged_userns_clone=1, or grade as root",
-    "Creating new namespace failed": "run the container with --privileged, or grade outside of it",
-    "Can't find source path": "move the checkout or Python out of a closed home (chmod o+x), or grade as root",
-}
-
-
-def _fix(message: str) -> str:
-    fallback = "run `bwrap --version`; the jail needs bubblewrap 0.8, Linux namespaces and a readable Python"
-    return next((fix for part, fix in FIXES.items() if part in message), fallback)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from grading.sandbox import doctor, jail, protections
+from grading.sandbox import doctor, jail, protections, remedies
 from grading.sandbox.jail import JailStatus
 
 STATUS = jail.status()
@@ -58,13 +58,13 @@ def test_without_a_jail_the_reason_and_the_fix_are_told(monkeypatch):
     ("message", "fix"),
     [
         ("bubblewrap is not installed: apt-get install bubblewrap", "apt-get install bubblewrap"),
-        ("bwrap: setting up uid map: Permission denied", jail.APPARMOR),
-        ("bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", jail.APPARMOR),
-        ("bwrap: Can't find source path HOME/.pyenv: Permission denied", jail.FIXES["Can't find source path"]),
+        ("bwrap: setting up uid map: Permission denied", remedies.APPARMOR),
+        ("bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", remedies.APPARMOR),
+        ("bwrap: Can't find source path HOME/.pyenv: Permission denied", remedies.FIXES["Can't find source path"]),
     ],
 )
 def test_known_messages_have_their_fix(message, fix):
-    assert jail._fix(message) == fix
+    assert remedies.fix_for(message) == fix
 
 
 def test_cuda_build_without_a_gpu_is_told_about_the_cpu_wheels(tmp_path, monkeypatch):

@@ -292,6 +292,23 @@ def test_concurrent_jails_have_uids_of_their_own(trial):
         assert not as_root or trial.jail.uid != other.jail.uid
 
 
+@pytest.mark.skipif(not as_root, reason="the whole file already runs as an ordinary user")
+def test_ordinary_user_gets_a_jail_of_the_other_order(tmp_path):
+    tmp_path.chmod(0o777)
+    program = "from grading.sandbox import jail; print(jail.status())"
+    environment = {"PATH": os.defpath, "TMPDIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    nobody = {"user": 65534, "group": 65534, "extra_groups": []}
+    try:
+        done = subprocess.run(
+            *([sys.executable, "-c", program],), env=environment, cwd="/", capture_output=True, text=True, **nobody
+        )
+    except PermissionError:
+        pytest.skip("the interpreter lies in a closed home: no other user can run it")
+    if done.returncode != 0 and "No module named" in done.stderr:
+        pytest.skip("the checkout or the virtual environment cannot be read by another user")
+    assert done.stdout.strip() == "JailStatus(ok=True, kind='user', reason='', fix='')", done.stderr
+
+
 def spec(tmp_path: Path, **changes) -> JailSpec:
     tmp_path.chmod(0o755)
     given = Trial().spec

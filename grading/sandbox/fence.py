@@ -51,6 +51,7 @@ DANGEROUS = {
     **dict.fromkeys(("sys.modules", "sys.path", "sys.meta_path", "importlib"), "write an import statement"),
     **dict.fromkeys(("sys._getframe", "sys._current_frames", "sys.settrace", "sys.setprofile"), MIRROR),
     **dict.fromkeys(("gc", "inspect", "ctypes", "linecache", "traceback", "builtins", "types.CodeType"), MIRROR),
+    **dict.fromkeys(("typing.get_type_hints", "typing.ForwardRef"), "write the type itself"),
 }
 BUILTINS = {
     "eval": "write the expression itself",

@@ -72,11 +72,12 @@ class _Judge(ast.NodeVisitor):
     def __init__(self, path: str, starter: _Starter, lab: Lab, closure: frozenset[str]):
         self.path, self.starter, self.lab, self.closure = path, starter, lab, closure
         self.found: list[Refusal] = []
+        self.aliased: ast.expr | None = None
 
     def run(self, tree: ast.Module) -> None:
         binder = Binder(self.path)
         binder.visit(tree)
-        self.scopes, self.scope = binder.scopes, binder.scope
+        self.scopes, self.scope, self.modules = binder.scopes, binder.scope, binder.modules
         self.visit(tree)
 
     def _refuse(self, node: ast.AST, reason: str) -> None:
@@ -129,7 +130,8 @@ class _Judge(ast.NodeVisitor):
             self._chain(node.func, node)
         else:
             self.visit(node.func)
-        for part in [*node.args, *node.keywords]:
+        given = node.args[1:] if name is not None and resolve(node.args[0], self.scope) else node.args
+        for part in [*given, *node.keywords]:
             self.visit(part)
 
     def _by_name(self, node: ast.Call) -> None:
@@ -155,6 +157,8 @@ class _Judge(ast.NodeVisitor):
             self._uses(node, subject)
         elif isinstance(node, ast.Attribute) and (owners := resolve(node.value, self.scope)):
             self._refuse(node, f"assignment to {min(owners)}.{node.attr}: {MONKEYPATCH}")
+        elif isinstance(node, ast.Attribute) and self._class_of(node.value):
+            self._refuse(node, f"assignment to {node.attr} of an object's class: set it on the object itself")
         link = node
         while isinstance(link, ast.Attribute):
             self._attribute(subject if link is node else link, link.attr)
@@ -164,8 +168,21 @@ class _Judge(ast.NodeVisitor):
         else:
             self.visit(link)
 
+    def _class_of(self, node: ast.expr) -> bool:
+        """type(x) or x.__class__, which may be anybody's class."""
+        called = isinstance(node, ast.Call) and "builtins.type" in resolve(node.func, self.scope)
+        return called or (isinstance(node, ast.Attribute) and node.attr == "__class__")
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        """`t = torch` is followed up by the scopes, so the module may stand there as a value."""
+        named = all(isinstance(target, ast.Name) for target in node.targets)
+        self.aliased = node.value if named else None
+        self.generic_visit(node)
+
     def _uses(self, node: ast.expr, subject: ast.AST) -> None:
         for path in sorted(resolve(node, self.scope)):
+            if path in self.modules and subject is node and node is not self.aliased:
+                self._refuse(node, f"{path} as a value: write {path}.name where you use it")
             if path == "builtins.getattr" and subject is node and "getattr" not in self.lab.allow.builtins:
                 self._refuse(node, "getattr passed on: write the attribute itself, thing.name")
             elif reason := self._forbidden(path) or self._path_refused(path):

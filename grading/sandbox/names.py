@@ -111,6 +111,7 @@ class Binder(ast.NodeVisitor):
         self.path = path
         self.scope = Scope("")
         self.scopes: dict[ast.AST, Scope] = {}
+        self.modules: set[str] = set()  # dotted paths that are modules for certain
 
     def visit_Module(self, node: ast.Module) -> None:
         self.scopes[node] = self.scope
@@ -121,6 +122,7 @@ class Binder(ast.NodeVisitor):
             whole = f"{module}.{name}" if name else module
             plain = isinstance(node, ast.Import) and bound == module.split(".")[0]
             self.scope.alias(bound, bound if plain else whole)
+            self.modules |= set() if name else {module, module.split(".")[0]}
             self.scope.define(bound)
 
     visit_ImportFrom = visit_Import
@@ -129,12 +131,12 @@ class Binder(ast.NodeVisitor):
         self._enter(node, node.name, [*node.decorator_list, *node.bases, *node.keywords], node.body)
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        self._enter(node, node.name, [*node.decorator_list, *node.args.defaults, *node.args.kw_defaults], node.body)
+        self._enter(node, node.name, [*node.decorator_list, node.args, node.returns], node.body)
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        self._enter(node, "", [*node.args.defaults, *node.args.kw_defaults], [node.body])
+        self._enter(node, "", [node.args], [node.body])
 
     def visit_ListComp(self, node: Comprehension) -> None:
         self._enter(node, "", [], list(ast.iter_child_nodes(node)))

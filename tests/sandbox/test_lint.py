@@ -160,6 +160,13 @@ REFUSED = {
     "lambda": ("f = lambda open=open: open('x')", "open: the rank has no files"),
     "decorated": ("@eval\ndef f(): pass", "eval: write the expression itself"),
     "conditional import": ("if x:\n    import ctypes", "import of ctypes"),
+    "class of an object": ("type(x).sum = None", "assignment to sum of an object's class"),
+    "class of an object by its attribute": ("x.__class__.sum = None", "assignment to sum of an object's class"),
+    "module in a loop": ("for t in [torch]: t.load('x')", "torch as a value: write torch.name where you use it"),
+    "module as a default": ("f = lambda t=torch: t.load('x')", "torch as a value"),
+    "module by another name": ("import torch.nn as n\nm = [n]", "torch.nn as a value"),
+    "annotation that runs": ("def f(x: [eval(i) for i in '1']): pass", "eval: write the expression itself"),
+    "string annotations": ("import typing\ntyping.get_type_hints(x)", "typing.get_type_hints: write the type itself"),
     "time": ("import time; time.sleep(9)", "import of time"),
 }  # fmt: skip
 

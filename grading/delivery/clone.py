@@ -120,4 +120,4 @@ def patch(repo: git.Repo, lab: Lab) -> str:
     tip = base(repo, grader(repo, lab), lab)
     with contextlib.suppress(git.GitCommandError):
         tip = repo.git.merge_base(tip, "HEAD")
-    return repo.git.diff("--no-ext-diff", "--no-color", tip, "HEAD", "--", *lab.editable_paths)
+    return repo.git.diff("--no-ext-diff", "--no-textconv", "--no-color", tip, "HEAD", "--", *lab.editable_paths)

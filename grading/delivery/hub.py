@@ -34,6 +34,7 @@ SETTINGS = {
     "receive.maxInputSize": ["8m"],
     "receive.unpackLimit": ["1"],  # keep the pack as it came: unpacking would blow a bomb up into loose objects
     "core.bigFileThreshold": ["1m"],
+    "core.hooksPath": ["hooks"],  # a pusher's own configuration often names another folder
     "transfer.fsckObjects": ["true"],
     "transfer.hideRefs": ["refs/attempts", "refs/publish"],
 }

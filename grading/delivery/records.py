@@ -55,7 +55,7 @@ class Record:
 
 def user_of(repo: git.Repo, commit: str, name: str = "") -> str:
     """Whose attempt a commit is: `name`, else the committer's mail up to the @; made fit for a ref name."""
-    name = name or repo.git.show("-s", "--no-mailmap", "--format=%ce", commit).partition("@")[0]
+    name = name or (repo.commit(commit).committer.email or "").partition("@")[0]
     return re.sub(r"[^a-z0-9_-]+", "-", name.lower())[:40].strip("-") or "learner"
 
 

@@ -79,7 +79,8 @@ def pull_request(mine: str, course_url: str, lab: Lab, branch: str) -> str:
 
 def push(repo: git.Repo, remote: str, refspec: str, say: Callable[[str], None]) -> None:
     """Push, each line of the remote passed to `say` as it comes; CloneError when it was refused."""
-    command = ["git", "-C", str(repo.working_dir), "push", "--no-follow-tags", remote, refspec]
+    plain = ["--no-follow-tags", "--no-signed", "--no-recurse-submodules"]  # whatever the learner's own settings are
+    command = ["git", "-C", str(repo.working_dir), "push", *plain, remote, refspec]
     pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     last = ""
     with subprocess.Popen(command, text=True, errors="replace", **pipes) as process:
@@ -95,7 +96,7 @@ def push(repo: git.Repo, remote: str, refspec: str, say: Callable[[str], None]) 
 def verdict(repo: git.Repo, remote: str, lab: Lab, commit: str) -> Record | None:
     """What the hub noted about a commit of this learner; None when it noted nothing."""
     with contextlib.suppress(git.GitCommandError):
-        repo.git.fetch("--quiet", remote, f"+{records.NOTES}:{SEEN_NOTES}")
+        repo.git.fetch("--quiet", "--no-tags", remote, f"+{records.NOTES}:{SEEN_NOTES}")
     user = records.user_of(repo, commit)
     found = [one for one in records.of_commit(repo, commit, SEEN_NOTES) if one.key == (lab.id, user)]
     return found[-1] if found else None

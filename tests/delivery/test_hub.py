@@ -251,7 +251,8 @@ def test_the_real_hook_ignores_the_pushers_surroundings(tiny, tmp_path, git, mon
     (site.hub / "grading" / "__init__.py").write_text("raise SystemExit('the hub’s grading')\n")
     site.commit_all()
     monkeypatch.setenv("PYTHONPATH", str(site.work))
-    monkeypatch.setenv("PYTHONSTARTUP", "/nonexistent")
+    (tmp_path / "gitconfig").write_text("[core]\n\thooksPath = /nonexistent\n[log]\n\tshowSignature = true\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
     begun = time.monotonic()
     said = site.push()
     assert said.startswith("0 "), said

@@ -123,6 +123,8 @@ def _requirements(requirement: Requirement) -> list[Requirement]:
         return []
     needs = []
     for line in lines:
+        if "extra ==" in line and not requirement.extras:
+            continue  # most lines, and parsing is what costs
         with contextlib.suppress(InvalidRequirement):  # old distributions have what today's standard refuses
             needs.append(Requirement(line))
     extras = ["", *requirement.extras]
@@ -136,7 +138,7 @@ def _entries(name: str) -> tuple[Path, ...]:
     except metadata.PackageNotFoundError:
         return ()
     record = distribution.read_text("RECORD") or distribution.read_text("top_level.txt") or ""
-    tops = {line.split(",")[0].split("/")[0].strip('"') for line in record.splitlines() if line}
+    tops = {line.split("/", 1)[0].split(",", 1)[0].strip('"') for line in record.splitlines() if line}
     places = [Path(str(distribution.locate_file(top))) for top in sorted(tops - {"..", "__pycache__"})]
     return tuple(place for place in places if place.exists() and place.suffix != ".pth")
 

@@ -73,7 +73,7 @@ BUILTINS = {
 BY_NAME = frozenset({"builtins.getattr", "operator.attrgetter", "operator.methodcaller"})
 # Modules that others have imported and so carry as attributes: torch.os, dataclasses.sys, contextlib.os.
 CARRIED = _words(
-    "sys os gc inspect ctypes builtins subprocess importlib pickle shutil pathlib io socket linecache platform "
+    "sys os gc inspect ctypes builtins subprocess importlib pickle shutil pathlib io socket linecache "
     "multiprocessing runpy atexit tempfile glob _sys _os _io posix threading"
 )
 FRAMES = _words(
@@ -87,5 +87,5 @@ OPERATORS = _words(
     "init post_init new hash repr str bool int float index format"
 )
 FREE_METHODS = frozenset(f"__{name}__" for name in OPERATORS)
-FREE_READS = FREE_METHODS | {"__name__", "__class__", "__qualname__", "__doc__", "__version__", "__debug__"}
+FREE_READS = FREE_METHODS | {"__name__", "__class__", "__qualname__", "__doc__", "__version__", "__debug__", "__all__"}
 FREE_STORES = frozenset({"__slots__", "__all__", "__doc__", "__hash__"})

@@ -267,7 +267,7 @@ def probe_requests(script, page_size, pool, rows=8, max_len=64, policy="lru"):
     """Run a script of requests: {"op": "start" | "append" | "checkpoint" | "finish" | "abort" | "evict", …}.
 
     Columns: `result` of the step; `running` req, tokens and tree-owned tokens of each running request, three numbers a
-    request; `rows` their slots in the same order; `kv` what attention reads through these rows; `tree` the slots in the
+    request; `rows` their slots in the same order; `kv` what stands in these slots; `tree` the slots in the
     tree; `free` the free list; `sizes` evictable and protected; `nodes` (see `describe`).
     """
     server = Server(page_size, pool, rows, max_len, policy)
@@ -279,7 +279,7 @@ def probe_requests(script, page_size, pool, rows=8, max_len=64, policy="lru"):
         running = [[number, len(req.token_ids), req.cache_protected_len] for number, req in server.running.items()]
         columns.add("running", [number for triple in running for number in triple])
         columns.add("rows", torch.cat(slots))
-        columns.add("kv", server.allocator.read(torch.cat(slots)))
+        columns.add("kv", server.allocator.kv[torch.cat(slots)])
         columns.add("tree", [slot for node in nodes for slot in node.value.tolist()])
         columns.add("free", server.allocator.free_slots())
         columns.add("sizes", [server.cache.evictable_size(), server.cache.protected_size()])

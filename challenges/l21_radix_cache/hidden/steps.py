@@ -40,7 +40,7 @@ def in_words(op: dict) -> str:
     return f"{op['op']}({what}{', ' + op['extra_key'] if op.get('extra_key') else ''})"
 
 
-def compare(lab, answer: dict, want: list[dict], ops: list[dict], names=PATHS, audit: int = 1) -> None:
+def compare(lab, answer: dict, want: list[dict], ops: list[dict], names=PATHS, audit: int = 1, note: str = "") -> None:
     """Every step of a script as the oracle has it; fails at the first one that is not."""
     lab.check(not answer["errors"], f"an assertion failed: {answer['errors'][:1]}")
     columns = dict(zip(names, unpack(lab, answer, *names), strict=True))
@@ -50,7 +50,7 @@ def compare(lab, answer: dict, want: list[dict], ops: list[dict], names=PATHS, a
                 continue
             got = columns[name][number // audit if name in ("total", "leaves") else number]
             if got != step[name]:
-                lab.note(f"{op['op']}.{name}")
+                lab.note(f"{note}{op['op']}.{name}")
                 lab.check(False, f"step {number}, {in_words(op)}: {WORDS[name]}", step[name], got)
 
 
@@ -60,8 +60,8 @@ def run_scripts(
     """Run scripts on the submission, each on a cache of its own, compare them with the oracle, return the answers."""
     cases = [{"ops": ops, "pool": 1 + sum(len(op.get("key", "")) for op in ops)} for ops in scripts]
     [answers] = lab.run("probe_ops", cases=cases, page_size=page_size, policy=policy, audit=audit)
-    for ops, answer in zip(scripts, answers, strict=True):
-        compare(lab, answer, oracle.expected(ops, page_size, policy, audit), ops, names, audit)
+    for number, (ops, answer) in enumerate(zip(scripts, answers, strict=True)):
+        compare(lab, answer, oracle.expected(ops, page_size, policy, audit), ops, names, audit, f"script {number} ")
     return answers
 
 

@@ -20,7 +20,7 @@ def test_order(lab, policy):
     a, b, c, d = (first + word(lab, 5) for first in "1234")
     ops = [insert(a, priority=2), insert(b, priority=1), insert(c, priority=3), insert(d)]
     ops += [insert(b, priority=1), match(c), match(c), match(a), insert(d, priority=2), insert(d)]
-    run_scripts(lab, ops + [evict(1)] * 4, oracle.draw(lab.random, 600, 1, longest=12), policy=policy)
+    run_scripts(lab, ops + [evict(1)] * 4, oracle.draw(lab.random, 400, 1, longest=12), policy=policy)
 
 
 @lab.contract(6, topic="insert")

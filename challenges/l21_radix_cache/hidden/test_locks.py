@@ -51,6 +51,8 @@ def test_dec_below_zero(lab):
     key = word(lab, 10)
     ops = [insert(key), insert("#"), lock(key), unlock(0), unlock(0), lock(key), evict(100), unlock(1), evict(100)]
     [answer] = lab.run("probe_ops", ops=ops, page_size=1, policy="lru", pool=64)
+    if len(answer["errors"]) != 1:
+        lab.note(f"{len(answer['errors'])} assertions")
     lab.check(len(answer["errors"]) == 1, "assertions that failed", "one, at step 4", answer["errors"])
     [error] = answer["errors"]
     lab.check(error["step"] == 4, "the step whose assertion failed", 4, error["step"])

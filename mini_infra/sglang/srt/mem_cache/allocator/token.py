@@ -1,7 +1,7 @@
 """Who owns which KV slot: a free list over the pool.
 
 A *slot* is the index of one token's KV in the pool, an int64. The allocator is the referee of the whole cache: it
-raises at the first slot that is freed twice, or read or written while nobody owns it.
+raises at the first slot that is freed twice, or written while nobody owns it.
 """
 
 from __future__ import annotations
@@ -55,16 +55,8 @@ class SlotAllocator:
             self.freed.append(slot)
 
     def write(self, slots: torch.Tensor, kv: torch.Tensor) -> None:
-        """What a forward pass does: `kv[slots] = kv`. Both int64 `[n]`. RuntimeError if a slot is free."""
-        self._check_owned(slots, "written")
-        self.kv[slots] = kv
-
-    def read(self, slots: torch.Tensor) -> torch.Tensor:
-        """What attention does: `kv[slots]`, int64 `[n]`. RuntimeError if a slot is free."""
-        self._check_owned(slots, "read")
-        return self.kv[slots]
-
-    def _check_owned(self, slots: torch.Tensor, use: str) -> None:
+        """What a forward pass does: `kv[slots] = kv`, both int64 `[n]`. RuntimeError names the first free slot."""
         for slot in slots.tolist():
             if self._is_free[slot]:
-                raise RuntimeError(f"slot {slot} is {use} while it is free")
+                raise RuntimeError(f"slot {slot} is written while it is free")
+        self.kv[slots] = kv

@@ -1,0 +1,180 @@
+"""What a grading costs, on this machine, in one run. Prints a table, and one JSON object as the last line.
+
+Bars are DESIGN's: the best of the repetitions counts, the median is printed beside it. `push_warm_s` is null until
+the hub keeps spares.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from rich.console import Console
+from rich.table import Table
+
+from grading.course.catalog import Course, Lab
+from grading.course.models import Limits
+from grading.course.trees import reference_tree, run_settings
+from grading.delivery import hub
+from grading.judge.fixture import Lab as Bench
+from grading.judge.process import write_tree
+from grading.judge.stage import Stage
+from grading.judge.world import Request
+from grading.sandbox import jail
+
+ROOT = Path(__file__).parents[1]
+PUSHES, PROBES, SPAWNS, CASES = 5, 20, 3, 20
+
+
+def best(repeat: Callable[[], Any], times: int) -> dict[str, float]:
+    """Seconds of the best and of the median call."""
+    laps = []
+    for _ in range(times):
+        begun = time.perf_counter()
+        repeat()
+        laps.append(time.perf_counter() - begun)
+    return {"best": min(laps), "median": median(laps)}
+
+
+def help_time() -> dict[str, float]:
+    labs = Path(sys.executable).with_name("labs")
+    return best(lambda: subprocess.run([labs, "--help"], check=True, capture_output=True), 10)
+
+
+def push_time(course: Course, folder: Path) -> dict[str, float]:
+    """From `git push` to its return with the verdict of the reference, cold, each push another commit."""
+    jailed = jail.status().ok
+    hub.init(folder / "hub.git", course.root, jailed=jailed)
+    clone, environment = folder / "clone", os.environ | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0"}
+
+    def git(*arguments: str) -> str:
+        identity = ["-c", "user.name=bench", "-c", "user.email=bench@example.org"]
+        command = ["git", *identity, *arguments]
+        done = subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True)
+        return done.stdout + done.stderr
+
+    git("clone", "-q", "-b", "lab/l05", str(folder / "hub.git"), str(clone))
+    lab = course.lab("l05")
+    for path in lab.editable_paths:
+        (clone / path).write_bytes(reference_tree(course, lab)[path])
+
+    def push() -> None:
+        git("-C", str(clone), "commit", "-aqm", "Answer", "--allow-empty")
+        said = git("-C", str(clone), "push", "origin", "HEAD:refs/for/lab/l05")
+        assert "PASS" in said, said
+
+    return best(push, PUSHES)
+
+
+def stage_of(course: Course, lab: Lab, folder: Path) -> Stage:
+    write_tree(folder, reference_tree(course, lab))
+    settings = run_settings(lab)
+    limits = Limits(**settings.pop("limits"))
+    trees = {"submission": folder, "reference": folder}
+    return Stage(limits=limits, trees=trees, jailed=jail.status().ok, seed=1, **settings)
+
+
+def probe_request(cases: int = 1) -> Request:
+    x = torch.ones(4, 2, 8, dtype=torch.float64)
+    inputs = {"name": "reduce", "groups": [[0, 1]], "x": x, "y": x}
+    return Request("region", 2, [[inputs, inputs]] * cases)
+
+
+def probe_time(course: Course, folder: Path) -> tuple[dict[str, float], dict[str, float]]:
+    """One warm 2-rank world, and a further case in it."""
+    stage = stage_of(course, course.lab("l05"), folder)
+    sandbox = stage.sandbox("submission")
+    sandbox.ask(probe_request())
+    one = best(lambda: sandbox.ask(probe_request()), PROBES)
+    many = best(lambda: sandbox.ask(probe_request(1 + CASES)), PROBES // 2)
+    stage.close()
+    return one, {key: (many[key] - one[key]) / CASES for key in one}
+
+
+def spawned(rank: int, tree: str, store: str) -> None:
+    """The same probe as a rank of torch.multiprocessing.spawn."""
+    sys.path.append(tree)
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=2)
+    import probes
+
+    x = torch.ones(4, 2, 8, dtype=torch.float64)
+    probes.region(name="reduce", groups=[[0, 1]], x=x, y=x)
+    dist.destroy_process_group()
+
+
+def spawn_time(course: Course, folder: Path) -> dict[str, float]:
+    write_tree(folder / "tree", reference_tree(course, course.lab("l05")))
+    stores = iter(range(SPAWNS))
+
+    def spawn() -> None:
+        store = str(folder / f"store{next(stores)}")
+        torch.multiprocessing.spawn(spawned, (str(folder / "tree"), store), nprocs=2)
+
+    return best(spawn, SPAWNS)
+
+
+def gae_ratio(course: Course, folder: Path) -> float:
+    """l29 at its card's size: B=8, T=16384, C=64, one thread; the loop is timed at T=512 and scaled (it is linear)."""
+    stage = stage_of(course, course.lab("l29"), folder)
+    bench = Bench(stage, "bench")
+    sides = {}
+    for name, length, reps in (("time_loop", 512, 8), ("time_gae", 16384, 15)):
+        rows = {key: torch.randn(8, length, generator=bench.generator) for key in ("rewards", "values", "weights")}
+        more = {"chunk_size": 64} if name == "time_gae" else {}
+        sides[name] = bench.time(name, reps, **rows, **more) / length
+    stage.close()
+    return sides["time_loop"] / sides["time_gae"]
+
+
+def match_ratio(course: Course, folder: Path) -> float:
+    """l21: 256 comparisons of two keys of 8,000 tokens against the loop over the tokens."""
+    stage = stage_of(course, course.lab("l21"), folder)
+    bench = Bench(stage, "bench")
+    inputs = {"tokens": torch.randint(0, 100_000, (8000,), generator=bench.generator), "repeats": 256}
+    ratio = bench.time("probe_match_speed", 2, slow=True, **inputs) / bench.time("probe_match_speed", 20, **inputs)
+    stage.close()
+    return ratio
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    course = Course.load(ROOT)
+    with tempfile.TemporaryDirectory(prefix="labs-bench-") as name:
+        folder = Path(name)
+        helped = help_time()
+        push = push_time(course, folder)
+        probe, case = probe_time(course, folder / "probe")
+        spawn = spawn_time(course, folder)
+        gae, match = gae_ratio(course, folder / "gae"), match_ratio(course, folder / "match")
+    ratio = spawn["best"] / probe["best"]
+    rows = [
+        ("labs --help", f"{helped['best']:.2f} s", f"{helped['median']:.2f} s", "≤ 0.3 s"),
+        ("push to verdict, cold (l05)", f"{push['best']:.1f} s", f"{push['median']:.1f} s", "≤ 6 s"),
+        ("one 2-rank world, warm", f"{probe['best'] * 1e3:.0f} ms", f"{probe['median'] * 1e3:.0f} ms", "≤ 100 ms"),
+        ("a further case in it", f"{case['best'] * 1e3:.1f} ms", f"{case['median'] * 1e3:.1f} ms", "≤ 10 ms"),
+        ("the same by multiprocessing.spawn", f"{spawn['best']:.2f} s", f"{spawn['median']:.2f} s", ""),
+        ("spawn / warm world", f"{ratio:.0f}×", "", "≥ 30×"),
+        ("l29: chunked GAE over the step loop", f"{gae:.0f}×", "", "≥ 100×"),
+        ("l21: match over the token loop", f"{match:.0f}×", "", "≥ 30×"),
+    ]
+    table = Table(
+        "what", "best", "median", "bar", title=f"{os.cpu_count()} cores, jail: {jail.status().kind or 'none'}"
+    )
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+    figures = {"push_cold_s": push["best"], "push_warm_s": None, "probe_warm_ms": probe["best"] * 1e3}
+    figures |= {"spawn_ms": spawn["best"] * 1e3, "spawn_ratio": ratio, "help_s": helped["best"]}
+    print(json.dumps({key: value if value is None else round(value, 3) for key, value in figures.items()}))
+
+
+if __name__ == "__main__":
+    main()

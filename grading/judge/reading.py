@@ -39,10 +39,7 @@ class Reading:
         stacks = self._stacks()
         stuck = [stack for stack, rank in zip(stacks, self.outcome.ranks, strict=True) if not rank.answers[-1].arrived]
         function = next((stack.frames[-1].function for stack in stuck if stack.frames), "?")
-        message = "; ".join(stack.says for stack in stacks)
-        raise Failure(
-            f"timeout@{function}", f"no answer within {self.stage.limits.probe_s} s: {message}", stacks=stacks
-        )
+        raise Failure(f"timeout@{function}", f"no answer within {self.stage.limits.probe_s:g} s", stacks=stacks)
 
     def _stacks(self) -> list[Any]:
         return [read_stack(rank, self.tree, self.source) for rank in self.outcome.ranks]

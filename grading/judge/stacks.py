@@ -40,12 +40,19 @@ def _sentence(rank: Rank, calls: list[re.Match[str]], frames: list[Frame]) -> st
         return f"{name} did not say where it is"
     if not frames:
         return f"{name} has not reached your code"
-    here = f"{frames[-1].path}:{frames[-1].line}"
+    here = _place(frames[-1].path, frames[-1].line)
     event = waiting_for(rank) if any("record.py" in call["path"] for call in calls) else None
     if event is None:
         return f"{name} is in {frames[-1].function} at {here}"
-    posted = f" (posted {event['file']}:{event['line']})" if event["kind"] == "wait" and event.get("file") else ""
+    posted = (
+        f" (posted {_place(event['file'], event['line'])})" if event["kind"] == "wait" and event.get("file") else ""
+    )
     return f"{name} waits for {event['op']}{posted} at {here}"
+
+
+def _place(path: str, line: int) -> str:
+    """Short enough for a sentence; the frames below it have the whole path."""
+    return f"{Path(path).name}:{line}"
 
 
 def waiting_for(rank: Rank) -> dict[str, Any] | None:

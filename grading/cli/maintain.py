@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,12 +53,18 @@ def grade(
     from grading.feedback.advice import advise
 
     one = found.lab(lab)
-    given = answers.answer(found, one, repo=repo, commit=commit, worktree=worktree, impl=impl)
-    report = answers.grade(found, one, given, seed=seed, jailed=not no_jail)
+    answer = answers.answer(found, one, repo=repo, commit=commit, worktree=worktree, impl=impl)
+    report = answers.grade(found, one, answer, seed=seed, jailed=not no_jail)
     _write_json(file, report.model_dump(mode="json"))
     if str(file) == "-":
         raise typer.Exit(report.exit_code)
-    show_report(report, advise(found, one, report, None), as_json=False)
+    given = _options(repo=repo, commit=commit, worktree=worktree, impl=impl)
+    show_report(report, advise(found, one, report, None, given=given), as_json=False)
+
+
+def _options(**named: object) -> str:
+    """The options as they are typed."""
+    return " ".join(f"--{name} {shlex.quote(str(value))}" for name, value in named.items() if value is not None)
 
 
 def _write_json(file: Path | None, data: object) -> None:

@@ -47,10 +47,12 @@ def advise(
     report: Report,
     attempts: Sequence[Attempt] | None,
     asked: Mapping[str, int] | None = None,
+    given: str = "",
 ) -> Advice:
     """`attempts`: the learner's earlier ones, without this one; None when this run is no attempt (`labs test`).
 
-    `asked`: the highest level per topic that the learner asked for by `labs hint`.
+    `asked`: the highest level per topic that the learner asked for by `labs hint`. `given`: the options that told
+    `labs grade` what to grade; by default the report's commit.
     """
     topic = hints.topic_of(report)
     return Advice(
@@ -58,7 +60,7 @@ def advise(
         topic=topic,
         hint=_hint(course, lab, report, topic, attempts, asked or {}),
         exam=_exam(course, lab, report),
-        repeat_command=repeat_command(course, report),
+        repeat_command=repeat_command(course, report, given),
         attempt=0 if attempts is None or report.verdict is Verdict.INFRA else len(attempts) + 1,
         seals=_seals(lab, report, attempts or []),
     )
@@ -91,12 +93,13 @@ def _exam(course: Course, lab: Lab, report: Report) -> list[Asked]:
     return [exam.asked(one, locks) for one in exam.draw(exam.load(lab), report.commit or report.base)]
 
 
-def repeat_command(course: Course, report: Report) -> str:
+def repeat_command(course: Course, report: Report, given: str = "") -> str:
     """What repeats this grading on the learner's machine; a sealed course has only the public tests there."""
     if outline.public(report) or course.mode == "sealed":
         return "labs test"
+    what = given or (f"--commit {report.commit[:10]}" if report.commit else "--worktree .")
     seal = " --seal mainline" if report.seal == "mainline" else ""
-    return f"labs grade {report.lab} --seed {report.seed}{seal}{' --no-jail' if report.jail == 'none' else ''}"
+    return f"labs grade {report.lab} {what} --seed {report.seed}{seal}{' --no-jail' if report.jail == 'none' else ''}"
 
 
 def _seals(lab: Lab, report: Report, attempts: Sequence[Attempt]) -> dict[str, bool]:

@@ -50,7 +50,7 @@ class Failure:
     def title(self) -> str:
         """One sentence: the contract's, or the cause that several tests share."""
         if self.holes:
-            return f"Not written yet: {count(len(self.holes), 'hole')}, {count(len(self.tests), 'test')} waiting."
+            return f"Not written yet: {count(len(self.tests), 'test')} stopped at {count(len(self.holes), 'hole')}."
         if len(self.sentences) == 1:
             return self.sentences[0]
         return f"{len(self.tests)} tests fail for one reason: {cause(self.first)}"

@@ -76,7 +76,7 @@ def _head(report: Report, advice: Advice) -> RenderableType:
 
 def _facts(report: Report, advice: Advice) -> Text:
     facts = [outline.headline(report), f"{report.seconds:.1f} s", f"seed {report.seed}"]
-    facts += [f"commit {clip(report.commit[:10], 10)}"] if report.commit else []
+    facts += [f"commit {clip(report.commit[:7], 7)}"] if report.commit else []
     facts += [f"attempt {advice.attempt}"] if advice.attempt else []
     return Text(" · ".join(facts))
 
@@ -156,11 +156,14 @@ def _advice(report: Report, advice: Advice) -> list[RenderableType]:
         found.append(_block(f"Hint {hint.level} of {hint.of} ({hint.topic})", "blue", prose(hint.text)))
     if report.verdict is Verdict.PASS and advice.exam:
         asked = [
-            _item(Text("·"), Text(one.layer, "bold"), prose(one.question), Text(one.where, "dim"))
-            for one in advice.exam
+            _item(Text("·"), Text(one.layer, "bold"), prose(one.question), *_where(one.where)) for one in advice.exam
         ]
         found.append(_block("Oral exam: five questions, drawn by this commit", "green", Group(*asked)))
     return found
+
+
+def _where(place: str) -> list[Text]:
+    return [Text(place, "dim")] if place else []
 
 
 def _remarks(report: Report) -> RenderableType | None:

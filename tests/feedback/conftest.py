@@ -1,7 +1,7 @@
 """A small course on disk: two labs, one with everything that feedback reads."""
 
 import pytest
-from feedback_examples import write
+from feedback_examples import LOCK, write
 
 from grading.course.catalog import Course, Lab
 from grading.course.models import Chapter
@@ -30,14 +30,6 @@ EXAM = """\
 - {id: e1, layer: debug_transfer, question: "What do you look at?", look_for: [SECRET a factor]}
 """
 MISTAKE = '"""Each rank has its own share of dX."""\nraise SystemExit\n'
-LOCK = """\
-name: megatron-core
-repository: https://github.com/NVIDIA/Megatron-LM
-ref: core_v0.19.2
-version: 0.19.2
-licence: BSD-3-Clause
-anchors: [others read these]
-"""
 
 
 def make_lab(root, name: str, **more) -> Lab:

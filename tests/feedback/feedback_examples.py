@@ -10,6 +10,14 @@ from grading.judge.report import Frame, Refusal, Report, Stack, TestResult
 
 LAYERS = "mini_infra/megatron/core/tensor_parallel/layers.py"
 MAPPINGS = "mini_infra/megatron/core/tensor_parallel/mappings.py"
+LOCK = """\
+name: megatron-core
+repository: https://github.com/NVIDIA/Megatron-LM
+ref: core_v0.19.2
+version: 0.19.2
+licence: BSD-3-Clause
+anchors: [others read these]
+"""
 SHA = "8c1f0a6d5b3e4f27a9908d1c6b5e4f3a2d1c0b9a"
 
 FORWARD = "Column and row outputs equal the dense layer's."
@@ -209,7 +217,7 @@ def advice_for(report: Report) -> Advice:
         topic="adjoint" if failed else "",
         hint=HINT if failed else None,
         exam=EXAM if report.verdict == "PASS" else [],
-        repeat_command=f"labs grade {report.lab} --seed {report.seed}",
+        repeat_command=f"labs grade {report.lab} --commit {SHA[:10]} --seed {report.seed}",
         attempt=0 if report.verdict == "INFRA" else 2,
         seals={"patch": report.verdict == "PASS", "mainline": False, "exam": False},
     )

@@ -20,7 +20,7 @@ def test_an_error_raised_on_one_line_is_told_once():
 
 def test_holes_are_named_once_and_in_total():
     [failure] = outline.failures(starter())
-    assert failure.title == "Not written yet: 2 holes, 10 tests waiting."
+    assert failure.title == "Not written yet: 10 tests stopped at 2 holes."
     assert failure.holes == ["ColumnParallelLinear.forward", "RowParallelLinear.forward"]
 
 

@@ -1,6 +1,5 @@
 import pytest
-from conftest import LOCK
-from feedback_examples import write
+from feedback_examples import LOCK, write
 
 from grading.course import snapshots
 from grading.course.catalog import CourseError

@@ -21,6 +21,7 @@ USER_ERRORS = [
     ("grading.delivery.hub", "HubError"),
     ("grading.delivery.publish", "PublishError"),
 ]
+PIPE_WIDTH = 100
 CourseOption = Annotated[Path | None, typer.Option("--course", metavar="PATH", help="The course, when not found here.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 LabArgument = Annotated[str, typer.Argument(metavar="LAB", help="A lab's id, such as l05.")]
@@ -63,11 +64,13 @@ def lab_of(course: Course, name: str | None) -> Lab:
     return course.lab(name or lab_here(Path.cwd()))
 
 
-def show(*renderables: Any) -> None:
-    """Print on stdout; colours on a terminal only, never by guessing at words."""
+def show(renderable: Any) -> None:
+    """Print on stdout; colours on a terminal only, never by guessing at words. In a pipe plain lines stay whole."""
     from rich.console import Console
 
-    Console(highlight=False, soft_wrap=not sys.stdout.isatty()).print(*renderables)
+    piped = not sys.stdout.isatty()
+    console = Console(highlight=False, markup=False, width=PIPE_WIDTH if piped else None)
+    console.print(renderable, soft_wrap=piped and isinstance(renderable, str))
 
 
 def show_json(data: Any) -> None:

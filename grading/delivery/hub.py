@@ -150,7 +150,8 @@ def _submission(hub: Hub, lab: Lab, commit: str, starter: Tree) -> Submission | 
 def _progress(say: Callable[[str], None]) -> Callable[[dict[str, Any]], None]:
     def on_event(event: dict[str, Any]) -> None:
         if event["event"] == "test":
-            say(f"  {event['index']:>2}/{event['of']} {event['outcome']:<8} {event['sentence'] or event['id']}")
+            line = f"  {event['index']:>2}/{event['of']} {event['outcome']:<8} {event['sentence'] or event['id']}"
+            say(line if len(line) <= WIDTH else f"{line[: WIDTH - 2]} …")
 
     return on_event
 

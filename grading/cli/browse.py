@@ -69,7 +69,7 @@ def doctor(
     if as_json:
         show_json([vars(check) for check in checks])
     else:
-        show(_checks([check for check in checks if not (quick and check.held)]))
+        show(_checks([check for check in checks if not quick or check.held is False]))
     raise typer.Exit(1 if any(check.held is False for check in checks) else 0)
 
 

@@ -35,14 +35,14 @@ def start(
 ) -> None:
     """A work tree of the lab on a branch of your own, and where to push it. Example: labs start l05 ../l05"""
     from grading.delivery import clone
-    from grading.sandbox import jail
+    from grading.sandbox import doctor, jail
 
     found = course_here(course)
-    status = jail.status()
-    started = clone.start(clone.open_clone(Path.cwd()), found, found.lab(lab), folder, status.ok)
+    started = clone.start(clone.open_clone(Path.cwd()), found, found.lab(lab), folder, jail.status().ok)
     show(f"{'made' if started.fresh else 'already there:'} {started.folder}, branch {started.branch}")
-    if not status.ok:
-        show(f"No jail on this machine ({status.reason}): its verdicts do not count. {status.fix} (`labs doctor`)")
+    for check in doctor.run_checks(found):
+        if check.held is False:
+            show(f"This machine: {check.name}: {check.detail}. {check.fix}")
     show(f"Next: cd {started.folder}; read README.md; labs test; git commit; labs submit")
 
 

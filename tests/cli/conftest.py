@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from grading.cli.main import main
+from grading.sandbox import doctor
 
 
 @pytest.fixture
@@ -25,8 +26,10 @@ def labs(monkeypatch, capsys):
 
 
 @pytest.fixture
-def clone(tiny, tmp_path, git):
-    """A clone of the course's repository, on main."""
+def clone(tiny, tmp_path, git, monkeypatch):
+    """A clone of the course's repository, on main, on a machine that lacks a jail."""
+    lacking = [doctor.Check("cores", True, "2"), doctor.Check("jail", False, "no bwrap", "Install bubblewrap")]
+    monkeypatch.setattr(doctor, "run_checks", lambda course: lacking)
     git(tiny.root, "init", "-q", "-b", "main")
     git(tiny.root, "add", "-A")
     git(tiny.root, "commit", "-q", "-m", "The course")

@@ -31,6 +31,7 @@ def test_start_makes_a_work_tree_a_hub_and_a_push_target(labs, clone, tmp_path, 
     said = labs("start", "l01", folder=clone)
     assert said.code == 0
     assert f"made {tmp_path / 'l01'}, branch l01" in said.out
+    assert "This machine: jail: no bwrap. Install bubblewrap\n" in said.out
     assert git(tmp_path / "l01", "rev-parse", "--abbrev-ref", "HEAD").strip() == "l01"
     assert git(clone, "remote").split() == ["hub", "origin"]
     assert git(clone, "config", "branch.l01.pushRemote").strip() == "hub"

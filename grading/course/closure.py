@@ -1,6 +1,7 @@
 """Which files of mini_infra a probe and its holes need: the import closure, read and never run."""
 
 import ast
+from functools import lru_cache
 from pathlib import Path
 
 from grading.course.marked import CourseError
@@ -27,18 +28,26 @@ def closure(root: Path, start: list[str]) -> list[str]:
 def _needs(root: Path, path: str) -> list[str]:
     """The files that one file imports, and the packages that it stands in."""
     try:
-        tree = ast.parse((root / path).read_bytes(), path)
+        content = (root / path).read_bytes()
     except FileNotFoundError:
         raise CourseError(f"{path}: no such file") from None
+    found = _packages(root, path)
+    for name, optional, line in _imports(content, path):
+        found += _files(root, name, optional, f"{path}:{line}")
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _imports(content: bytes, path: str) -> list[tuple[str, bool, int]]:
+    """(dotted name, may also be a plain attribute, line) of all that a file imports from mini_infra."""
+    try:
+        tree = ast.parse(content, path)
     except SyntaxError as error:
         raise CourseError(f"{path}:{error.lineno or 1}: {error.msg}") from None
     except ValueError as error:  # a NUL, in later Pythons
         raise CourseError(f"{path}: cannot be parsed: {error}") from None
-    found = _packages(root, path)
-    for node in ast.walk(tree):
-        for name, optional in _imported(node, path):
-            found += _files(root, name, optional, f"{path}:{getattr(node, 'lineno', 1)}")
-    return found
+    found = [(name, optional, node) for node in ast.walk(tree) for name, optional in _imported(node, path)]
+    return [(name, optional, node.lineno) for name, optional, node in found if name.split(".")[0] == PACKAGE]
 
 
 def _imported(node: ast.AST, path: str) -> list[tuple[str, bool]]:
@@ -54,10 +63,7 @@ def _imported(node: ast.AST, path: str) -> list[tuple[str, bool]]:
 
 def _files(root: Path, name: str, optional: bool, where: str) -> list[str]:
     """The file of a module in mini_infra, or a package's `__init__.py`."""
-    parts = name.split(".")
-    if parts[0] != PACKAGE:
-        return []
-    path = "/".join(parts)
+    path = name.replace(".", "/")
     if (root / f"{path}.py").is_file():
         return [f"{path}.py"]
     if (root / path).is_dir():

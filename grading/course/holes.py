@@ -106,7 +106,11 @@ def _frame(source: Module, name: str) -> dict[str, list[str]]:
     node = source.find(name).node
     methods = {id(one.node) for one in carried(source).values()}
     header = [*node.bases, *node.keywords, *node.decorator_list, *getattr(node, "type_params", [])]
-    statements = [one for one in node.body if id(one) not in methods and not _says_nothing(one)]
+    statements = [
+        one
+        for one in node.body
+        if id(one) not in methods and not isinstance(one, ast.Pass) and ast.unparse(one) != "..."
+    ]
     return {"header": [ast.dump(one) for one in header], "statements": [ast.dump(one) for one in statements]}
 
 
@@ -155,5 +159,5 @@ def _text(source: Module, one: Definition) -> str:
 
 
 def _says_nothing(node: ast.AST) -> bool:
-    """`pass`, `...` and docstrings."""
+    """`pass`, `...` and bare strings, the docstring among them."""
     return isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))

@@ -27,7 +27,7 @@ def insert(src: str, patch: Module, one: Definition) -> str:
     text = _new_text(source, patch, one, "")
     if anchor is None:
         return checked(text + source.newline * 3 + src)
-    return _insert_behind(source, source.finish(anchor), source.newline * 2 + text, blank_behind=2)
+    return _insert_behind(source, _end(source, anchor), source.newline * 2 + text, blank_behind=2)
 
 
 def insert_imports(src: str, statements: list[str]) -> str:
@@ -39,7 +39,7 @@ def insert_imports(src: str, statements: list[str]) -> str:
         if anchor is None:
             src = checked(statement + source.newline + src)
         else:
-            src = _insert_behind(source, source.finish(anchor), statement)
+            src = _insert_behind(source, _end(source, anchor), statement)
     return src
 
 
@@ -58,6 +58,14 @@ def _new_text(source: Module, patch: Module, one: Definition, indent: str) -> st
     """The definition with its @overload stubs, in the line ends of the file that it goes to."""
     parts = [reindent(patch, part, indent) for part in [*one.stubs, one]]
     return NEWLINE.sub(source.newline, (source.newline + indent).join(parts))
+
+
+def _end(source: Module, anchor: ast.stmt) -> int:
+    """Where the last statement ends that stands on a line with `anchor`, as in `import a; b = 1`."""
+    for node in source.tree.body:
+        if anchor.lineno <= node.lineno <= anchor.end_lineno:
+            anchor = node
+    return source.finish(anchor)
 
 
 def _insert_behind(source: Module, offset: int, text: str, blank_behind: int = 0) -> str:

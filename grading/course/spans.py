@@ -141,7 +141,7 @@ class Module:
         return (", ".join(names[:most]) or "no definitions") + more
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=128)
 def module(text: str) -> Module:
     """The parsed text, kept: the same file is looked at once for every lab."""
     return Module(text)

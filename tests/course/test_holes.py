@@ -134,6 +134,7 @@ def test_a_class_is_no_hole_and_a_broken_file_has_none():
         ("def forward(self, x):", "def forward(self, x, y=0):", Changes(changed=["Linear.forward"])),
         ("    @rank.setter", "    @wrap\n    @rank.setter", Changes(changed=["Linear.rank.setter"])),
         ("bias: int = 0", "bias: int = 1", Changes(changed=["Linear"])),
+        ('"""y = x W."""', '"""y = W x."""', Changes(changed=["Linear"])),
         ("(torch.nn.Module)", "(Base)", Changes(changed=["Linear"])),
         ("import torch\n", "import torch\nfrom torch import nn, cuda as c\n", Changes(imports=["from torch import nn, cuda as c"])),
         ("import torch\n", "", Changes(other=["'import torch' is removed"])),
@@ -208,6 +209,12 @@ def test_what_a_patch_cannot_carry(patch, says):
     with pytest.raises(HoleError) as error:
         graft(LAYERS, patch)
     assert says in str(error.value)
+
+
+def test_imports_go_behind_the_whole_line():
+    assert graft("import a; b = (\n1)\nc = b\n", "import d\n") == "import a; b = (\n1)\nimport d\nc = b\n"
+    assert graft("", "import d\n") == "import d\n"
+    assert graft('"""D."""', "import d\n") == '"""D."""\nimport d\n'
 
 
 def test_a_property_is_added_with_both_halves():

@@ -62,7 +62,7 @@ def beside_residual(branch, w, y):
 def make_layer(kind, groups, input_size, output_size, dtype, bias, flags):
     """A layer of the given kind with all-zero weights. `flags`: the layer's own, and `sequence_parallel`."""
     group, flags = tp_group(groups), dict(flags)
-    config = ModelParallelConfig(group.size(), flags.pop("sequence_parallel", False), dtype)
+    config = ModelParallelConfig((group or dist.group.WORLD).size(), flags.pop("sequence_parallel", False), dtype)
     defaults = {} if kind == "column" else {"input_is_parallel": True, "skip_bias_add": False}
     maker = ColumnParallelLinear if kind == "column" else RowParallelLinear
     options = {"config": config, "init_method": torch.nn.init.zeros_, "bias": bias, "tp_group": group}

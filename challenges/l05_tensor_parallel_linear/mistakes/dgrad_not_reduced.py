@@ -15,12 +15,12 @@ class LinearWithGradAccumulationAndAsyncCommunication(torch.autograd.Function):
             input = input.contiguous()
             total_input = input.new_empty((input.shape[0] * tp_group.size(), *input.shape[1:]))
             handle = dist.all_gather_single(total_input, input, group=tp_group, async_op=True)
-        grad_input = grad_output.matmul(weight).contiguous()
+        grad_input = grad_output.matmul(weight)
         if handle is not None:
             handle.wait()
         handle = None
         if ctx.sequence_parallel:
-            share, grad_input = grad_input, torch.empty_like(input)
+            share, grad_input = grad_input, grad_input.new_empty(input.shape)
             handle = dist.reduce_scatter_single(grad_input, share, group=tp_group, async_op=True)
         grad_weight = None
         if wgrad_compute:

@@ -26,7 +26,7 @@ class LinearWithGradAccumulationAndAsyncCommunication(torch.autograd.Function):
         wgrad_compute = ctx.needs_input_grad[1]
         handle = None
         total_input = input
-        grad_input = grad_output.matmul(weight).contiguous()
+        grad_input = grad_output.matmul(weight)
         if handle is not None:
             handle.wait()
         if ctx.allreduce_dgrad:

@@ -15,13 +15,13 @@ class LinearWithGradAccumulationAndAsyncCommunication(torch.autograd.Function):
             input = input.contiguous()
             total_input = input.new_empty((input.shape[0] * tp_group.size(), *input.shape[1:]))
             handle = dist.all_gather_single(total_input, input, group=tp_group, async_op=True)
-        grad_input = grad_output.matmul(weight).contiguous()
+        grad_input = grad_output.matmul(weight)
         if handle is not None:
             handle.wait()
         if ctx.allreduce_dgrad:
             dist.all_reduce(grad_input, group=tp_group)
         elif ctx.sequence_parallel:
-            share, grad_input = grad_input, torch.empty_like(input)
+            share, grad_input = grad_input, grad_input.new_empty(input.shape)
             dist.reduce_scatter_single(grad_input, share, group=tp_group)
             handle = None
         grad_weight = None

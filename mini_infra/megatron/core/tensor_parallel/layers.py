@@ -101,7 +101,7 @@ class LinearWithGradAccumulationAndAsyncCommunication(torch.autograd.Function):
             total_input = input.new_empty((input.shape[0] * tp_group.size(), *input.shape[1:]))  # [s, b, h]
             handle = dist.all_gather_single(total_input, input, group=tp_group, async_op=True)
 
-        grad_input = grad_output.matmul(weight).contiguous()  # [s, b, h], this rank's share
+        grad_input = grad_output.matmul(weight)  # [s, b, h], this rank's share
         if handle is not None:
             handle.wait()
 
@@ -109,7 +109,7 @@ class LinearWithGradAccumulationAndAsyncCommunication(torch.autograd.Function):
             # grad_input is this function's own tensor: it may be reduced in place.
             handle = dist.all_reduce(grad_input, group=tp_group, async_op=True)
         elif ctx.sequence_parallel:
-            share, grad_input = grad_input, torch.empty_like(input)  # [s/tp, b, h]
+            share, grad_input = grad_input, grad_input.new_empty(input.shape)  # [s/tp, b, h]
             handle = dist.reduce_scatter_single(grad_input, share, group=tp_group, async_op=True)
 
         grad_weight = None

@@ -184,7 +184,7 @@ def _execute(world: World, mine: list[int], env: dict[str, str]) -> None:
         os.set_inheritable(fd, True)
     program = f"import sys; sys.path[:] = {sys.path!r}; from grading.sandbox.zygote import reborn; reborn()"
     argument = json.dumps([vars(world), mine])
-    os.execve(sys.executable, [sys.executable, "-I", "-c", program, argument], {**os.environ, **env})
+    os.execve(sys.executable, [sys.executable, "-P", "-s", "-S", "-B", "-c", program, argument], {**os.environ, **env})
 
 
 def reborn() -> None:

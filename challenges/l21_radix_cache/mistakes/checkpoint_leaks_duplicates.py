@@ -6,7 +6,7 @@ class RadixCache:
         key = RadixKey(req.token_ids[:up_to], req.extra_key).page_aligned(self.page_size)
         row = self.req_to_token_pool.req_to_token[req.req_pool_idx, : len(key)]  # a view
         cached = self.insert(key, row, inserted_len=req.cache_inserted_len).prefix_len
-        req.cache_inserted_len = max(req.cache_inserted_len, len(key))
+        req.cache_inserted_len = len(key)
         del cached
 
         node = self.match_prefix(key).last_device_node

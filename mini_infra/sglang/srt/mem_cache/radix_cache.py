@@ -204,7 +204,7 @@ class RadixCache:
         key = RadixKey(req.token_ids[:up_to], req.extra_key).page_aligned(self.page_size)
         row = self.req_to_token_pool.req_to_token[req.req_pool_idx, : len(key)]  # a view
         cached = self.insert(key, row, inserted_len=req.cache_inserted_len).prefix_len
-        req.cache_inserted_len = max(req.cache_inserted_len, len(key))
+        req.cache_inserted_len = len(key)
         self.token_to_kv_pool_allocator.free(row[req.cache_protected_len : cached])
 
         node = self.match_prefix(key).last_device_node
@@ -272,11 +272,9 @@ class RadixCache:
 
         Returns the slots of the nodes on the way (their `value`s, `node`'s own not included) and the last node. If the
         agreement ends inside a node, that node is split there. Every node on the way gets the time of this call, one
-        `tick()`, the lower half of a split included; what a split makes is younger still.
+        `tick()`, the lower half of a split included (the root needs none); what a split makes is younger still.
         """
-        now = tick()
-        node.last_access_time = now
-        slots = []
+        now, slots = tick(), []
         while len(key) > 0 and (child := node.children.get(key.child_key(self.page_size))) is not None:
             child.last_access_time = now
             common = child.key.match(key, self.page_size)
@@ -314,9 +312,7 @@ class RadixCache:
         on the way get at least this `priority`. Each node of the way that ends beyond `inserted_len` counts one hit,
         the new leaf too.
         """
-        now = tick()
-        node.last_access_time = now
-        cached = 0
+        now, cached = tick(), 0
         while len(key) > 0 and (child := node.children.get(key.child_key(self.page_size))) is not None:
             child.last_access_time = now
             common = child.key.match(key, self.page_size)

@@ -6,10 +6,9 @@ import sys
 import time
 from pathlib import Path
 
+from grading.authoring.batch import Job, grade_jobs
 from grading.course.catalog import Course, Lab
-from grading.course.submission import from_tree
-from grading.course.trees import reference_tree, starter_tree
-from grading.judge.grade import grade, judge_for
+from grading.course.trees import reference_tree
 from grading.sandbox import jail
 
 ROOT = Path(__file__).parents[1]
@@ -17,19 +16,21 @@ ROOT = Path(__file__).parents[1]
 
 def flakes(course: Course, lab: Lab, gradings: int) -> int:
     """How many of `gradings` gradings of the reference are not PASS."""
-    starter, jailed, failed = starter_tree(course, lab), jail.status().ok, 0
-    answer = from_tree(lab, reference_tree(course, lab), starter)
-    begun = time.monotonic()
-    with judge_for(course, lab, jailed) as judge:
-        for _ in range(gradings):
-            report = grade(course, lab, answer, seed=secrets.randbits(48), jailed=jailed, judge=judge)
-            if report.verdict != "PASS":
-                failed += 1
-                first = report.failed[0].id + ": " + report.failed[0].message if report.failed else report.reason
-                print(f"{lab.id} seed {report.seed}: {report.verdict} {first}", flush=True)
+    reference, begun = reference_tree(course, lab), time.monotonic()
+    jobs = [Job("reference", reference, secrets.randbits(48)) for _ in range(gradings)]
+    reports = grade_jobs(course, lab, jobs, jailed=jail.status().ok, at_once=1, say=show_progress)
+    failed = [report for report in reports if report.verdict != "PASS"]
+    for report in failed:
+        first = report.failed[0].id + ": " + report.failed[0].message if report.failed else report.reason
+        print(f"{lab.id} seed {report.seed}: {report.verdict} {first}")
     each = (time.monotonic() - begun) / gradings
-    print(f"{lab.id}: {gradings - failed} of {gradings} PASS, {each:.2f} s each", flush=True)
-    return failed
+    print(f"{lab.id}: {gradings - len(failed)} of {gradings} PASS, {each:.2f} s each", flush=True)
+    return len(failed)
+
+
+def show_progress(line: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
 
 
 def main() -> None:

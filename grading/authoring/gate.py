@@ -2,25 +2,24 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 
+from grading.authoring.batch import Job, Say, grade_jobs
 from grading.course import trees
 from grading.course.catalog import Course, Lab
-from grading.course.submission import Refused, from_tree
 from grading.delivery.leaks import Guard
 from grading.feedback import diagnose
 from grading.feedback.diagnose import Fingerprint, Stored
-from grading.judge.grade import grade
 from grading.judge.report import Report
 
+STARTER, REFERENCE = "starter", "reference"  # no mistake may be called so
 REFERENCE_SEEDS = (1, 2, 3)
-MISTAKE_SEEDS = (1, 2, 3, 4, 5)
+WRITING_SEEDS = (1, 2, 3, 4, 5)  # what fingerprints.json is made of
+CHECKING_SEEDS = (6,)  # what it is held against: none of those
 UNWRITTEN = "error:NotImplementedError"
-CONTRACT = re.compile(r"^#* *Contract\b.*?$(.*?)(?=^#|\Z)", re.MULTILINE | re.DOTALL)
+CONTRACT = re.compile(r"^#+ *(?:the )?contract\b.*?$(.*?)(?=^#|\Z)", re.MULTILINE | re.DOTALL | re.IGNORECASE)
 NUMBER = re.compile(r"^(\d+)\. ", re.MULTILINE)
-Say = Callable[[str], None]
 
 
 @dataclass
@@ -51,16 +50,37 @@ def check(course: Course, lab: Lab, *, write: bool, jailed: bool, at_once: int, 
     `at_once` gradings run beside each other; `say` gets a line for each as it begins.
     """
     begun = time.monotonic()
-    gate = _Gate(course, lab, jailed, at_once, say)
+    seeds = WRITING_SEEDS if write else CHECKING_SEEDS
+    jobs = _jobs(course, lab, seeds)
     with _FingerprintsAside(lab, write):
-        reference = gate.reference()
-        misses = [*gate.starter(), *gate.reference_misses, *gate.branch(), *contract(lab, reference)]
-        fingerprints = gate.mistakes()
-        stored = {name: diagnose.merge(found) for name, found in fingerprints.items()}
+        flat = [job for group in jobs.values() for job in group]
+        reports = iter(grade_jobs(course, lab, flat, jailed=jailed, at_once=at_once, say=say))
+        graded = {name: [next(reports) for _ in group] for name, group in jobs.items()}
+        starter, references = graded.pop(STARTER)[0], graded.pop(REFERENCE)
+        fingerprints = {name: [diagnose.fingerprint(one) for one in found] for name, found in graded.items()}
         if write:
-            diagnose.save(lab, [test.id for test in reference.tests], stored)
-    misses += [*gate.mistake_misses, *diagnoses(lab, fingerprints, diagnose.load(lab))]
-    return Checked(lab.id, len(reference.tests), len(stored), round(time.monotonic() - begun, 1), misses)
+            stored = {name: diagnose.merge(found) for name, found in fingerprints.items()}
+            diagnose.save(lab, [test.id for test in references[0].tests], stored)
+    misses = [*_starter(starter), *_reference(references), *_branch(course, lab), *contract(lab, references[0])]
+    misses += [*_unseen(graded), *diagnoses(lab, seeds, fingerprints, diagnose.load(lab))]
+    seconds = round(time.monotonic() - begun, 1)
+    return Checked(lab.id, len(references[0].tests), len(graded), seconds, misses)
+
+
+def _jobs(course: Course, lab: Lab, seeds: Sequence[int]) -> dict[str, list[Job]]:
+    """What is graded, by name: the starter, the reference (hidden and public tests), each mistake."""
+    reference = trees.reference_tree(course, lab)
+    jobs = {
+        STARTER: [Job(STARTER, trees.starter_tree(course, lab), 1)],
+        REFERENCE: [
+            *(Job(REFERENCE, reference, seed) for seed in REFERENCE_SEEDS),
+            Job(f"{REFERENCE}, public tests", reference, REFERENCE_SEEDS[0], "public"),
+        ],
+    }
+    for path in sorted((lab.folder / "mistakes").glob("*.py")):
+        tree = trees.patched_tree(course, lab, path.read_text(encoding="utf-8"))
+        jobs[path.stem] = [Job(f"mistake {path.stem}", tree, seed) for seed in seeds]
+    return jobs
 
 
 class _FingerprintsAside:
@@ -80,66 +100,34 @@ class _FingerprintsAside:
             self.path.write_bytes(self.old)
 
 
-@dataclass
-class _Gate:
-    course: Course
-    lab: Lab
-    jailed: bool
-    at_once: int
-    say: Say
-    reference_misses: list[str] = field(default_factory=list)
-    mistake_misses: list[str] = field(default_factory=list)
+def _starter(report: Report) -> Iterator[str]:
+    if report.verdict != "FAIL":
+        yield f"the starter is {ended(report)}, not FAIL"
+    for test in report.tests:
+        if test.guard and test.outcome != "passed":
+            yield f"{test.id} is a guard, and fails on the starter ({test.kind})"
+        elif not test.guard and test.kind != UNWRITTEN:
+            yield f"{test.id} ends in {test.kind} on the starter, not in NotImplementedError"
 
-    def grade(self, what: str, tree: trees.Tree, seed: int, tests: str = "hidden") -> Report:
-        self.say(f"{self.lab.id}: {what}, seed {seed}")
-        starter = trees.starter_tree(self.course, self.lab)
-        try:
-            answer = from_tree(self.lab, tree, starter)
-        except Refused as refused:
-            answer = refused
-        return grade(self.course, self.lab, answer, seed=seed, jailed=self.jailed, tests=tests)
 
-    def grade_all(self, what: str, tree: trees.Tree, seeds: Sequence[int]) -> list[Report]:
-        """A report a seed, `at_once` at a time."""
-        with ThreadPoolExecutor(max_workers=self.at_once) as pool:
-            return list(pool.map(lambda seed: self.grade(what, tree, seed), seeds))
+def _reference(reports: list[Report]) -> Iterator[str]:
+    """The last report is of the public tests."""
+    for report in reports:
+        if report.verdict != "PASS":
+            which = "public" if report is reports[-1] else "hidden"
+            yield f"the reference is {ended(report)} ({which} tests, seed {report.seed})"
 
-    def starter(self) -> Iterator[str]:
-        report = self.grade("starter", trees.starter_tree(self.course, self.lab), 1)
-        if report.verdict != "FAIL":
-            yield f"the starter is {ended(report)}, not FAIL"
-        for test in report.tests:
-            if test.guard and test.outcome != "passed":
-                yield f"{test.id} is a guard, and fails on the starter ({test.kind})"
-            elif not test.guard and test.kind != UNWRITTEN:
-                yield f"{test.id} ends in {test.kind} on the starter, not in NotImplementedError"
 
-    def reference(self) -> Report:
-        tree = trees.reference_tree(self.course, self.lab)
-        reports = self.grade_all("reference", tree, REFERENCE_SEEDS)
-        public = self.grade("reference, public tests", tree, REFERENCE_SEEDS[0], tests="public")
-        for what, report in [("hidden", report) for report in reports] + [("public", public)]:
-            if report.verdict != "PASS":
-                self.reference_misses.append(f"the reference is {ended(report)} ({what} tests, seed {report.seed})")
-        return reports[0]
+def _branch(course: Course, lab: Lab) -> list[str]:
+    return Guard(course).leaks(lab, trees.snapshot_tree(course, lab), trees.starter_tree(course, lab))
 
-    def branch(self) -> list[str]:
-        snapshot, starter = trees.snapshot_tree(self.course, self.lab), trees.starter_tree(self.course, self.lab)
-        return Guard(self.course).leaks(self.lab, snapshot, starter)
 
-    def mistakes(self) -> dict[str, list[Fingerprint]]:
-        """Name -> a fingerprint a seed."""
-        found = {}
-        for path in sorted((self.lab.folder / "mistakes").glob("*.py")):
-            tree = trees.patched_tree(self.course, self.lab, path.read_text(encoding="utf-8"))
-            reports = self.grade_all(f"mistake {path.stem}", tree, MISTAKE_SEEDS)
-            self.mistake_misses += [
-                f"the mistake {path.stem} is {ended(report)} (seed {report.seed})"
-                for report in reports
-                if report.verdict not in ("FAIL", "TIMEOUT")
-            ]
-            found[path.stem] = [diagnose.fingerprint(report) for report in reports]
-        return found
+def _unseen(graded: dict[str, list[Report]]) -> Iterator[str]:
+    """Mistakes that the hidden tests let pass, or that never reach them."""
+    for name, reports in graded.items():
+        for report in reports:
+            if report.verdict not in ("FAIL", "TIMEOUT"):
+                yield f"the mistake {name} is {ended(report)} (seed {report.seed})"
 
 
 def ended(report: Report) -> str:
@@ -167,7 +155,9 @@ def contract(lab: Lab, reference: Report) -> Iterator[str]:
         yield f"a hidden test names contract {number}, which task.md does not have"
 
 
-def diagnoses(lab: Lab, fingerprints: dict[str, list[Fingerprint]], stored: dict[str, Stored]) -> Iterator[str]:
+def diagnoses(
+    lab: Lab, seeds: Sequence[int], fingerprints: dict[str, list[Fingerprint]], stored: dict[str, Stored]
+) -> Iterator[str]:
     """Every mistake is stored and diagnosed as itself over all seeds; no two look alike."""
     if set(stored) != set(fingerprints):
         yield f"fingerprints.json is not of these mistakes: labs check {lab.id} --write"
@@ -175,7 +165,7 @@ def diagnoses(lab: Lab, fingerprints: dict[str, list[Fingerprint]], stored: dict
     for one, other in diagnose.clash(stored):
         yield f"the mistakes {one} and {other} look alike: add a parameter or a note that tells them apart"
     for name, found in fingerprints.items():
-        for seed, fingerprint in zip(MISTAKE_SEEDS, found, strict=True):
+        for seed, fingerprint in zip(seeds, found, strict=True):
             nearest = diagnose.nearest(fingerprint, stored)
             if nearest is None or nearest.name != name:
                 yield f"the mistake {name} is diagnosed as {nearest.name if nearest else 'nothing'} (seed {seed})"

@@ -5,13 +5,23 @@ import torch
 
 from grading.authoring import gate
 from grading.course.catalog import Course
-from grading.course.submission import Refused
+from grading.course.submission import Refused, from_tree
+from grading.course.trees import starter_tree
 from grading.judge.report import Report, TestResult
 
 FACTORS = {"l01": ("double", 2), "l02": ("quadruple", 4)}
 
 
-def fake_grade(course, lab, submission, *, seed, jailed, tests):
+def fake_jobs(course, lab, jobs, *, jailed, at_once, say):
+    return [fake_grade(course, lab, job) for job in jobs]
+
+
+def fake_grade(course, lab, job):
+    seed, tests = job.seed, job.tests
+    try:
+        submission = from_tree(lab, job.tree, starter_tree(course, lab))
+    except Refused as refused:
+        submission = refused
     base = {"lab": lab.id, "title": lab.title, "commit": None, "base": "x", "seed": seed, "jail": "none", "seconds": 0}
     if isinstance(submission, Refused):
         return Report(**base, counts=True, verdict="REFUSED")
@@ -42,7 +52,7 @@ def _result(name, function, x, want, contract, guard) -> TestResult:
 
 @pytest.fixture
 def check(tiny, monkeypatch):
-    monkeypatch.setattr(gate, "grade", fake_grade)
+    monkeypatch.setattr(gate, "grade_jobs", fake_jobs)
 
     def run(write: bool = True, lab: str = "l01") -> gate.Checked:
         course = Course.load(tiny.root)
@@ -115,7 +125,7 @@ def test_old_fingerprints_come_back_when_writing_fails(check, monkeypatch):
     def broken(*arguments, **more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(gate, "grade", broken)
+    monkeypatch.setattr(gate, "grade_jobs", broken)
     with pytest.raises(KeyboardInterrupt):
         check()
     assert (check.folder / "fingerprints.json").read_bytes() == before

@@ -1,0 +1,56 @@
+"""Many gradings of the course's own trees: a few judge processes, each kept warm, share one list of jobs."""
+
+import contextlib
+import queue
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from grading.course.catalog import Course, Lab
+from grading.course.submission import Refused, Submission, from_tree
+from grading.course.trees import Tree, starter_tree
+from grading.judge.grade import grade, judge_for
+from grading.judge.process import Judge
+from grading.judge.report import Report
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One grading: what it is called, which tree, which seed, which tests ("hidden" or "public")."""
+
+    what: str
+    tree: Tree
+    seed: int
+    tests: str = "hidden"
+
+
+def grade_jobs(
+    course: Course, lab: Lab, jobs: Sequence[Job], *, jailed: bool, at_once: int, say: Say = lambda line: None
+) -> list[Report]:
+    """A report a job, in the order of the jobs; `at_once` run beside each other. Trusted trees only."""
+    with contextlib.ExitStack() as stack:
+        idle: queue.Queue[Judge] = queue.Queue()
+        for _ in range(min(at_once, len(jobs))):
+            idle.put(stack.enter_context(judge_for(course, lab, jailed)))
+
+        def one(numbered: tuple[int, Job]) -> Report:
+            number, job = numbered
+            say(f"{lab.id} {number}/{len(jobs)}: {job.what}, seed {job.seed}")
+            judge = idle.get()
+            try:
+                answer = _answer(course, lab, job.tree)
+                return grade(course, lab, answer, seed=job.seed, jailed=jailed, tests=job.tests, judge=judge)
+            finally:
+                idle.put(judge)
+
+        pool = stack.enter_context(ThreadPoolExecutor(max_workers=at_once))
+        return list(pool.map(one, enumerate(jobs, 1)))
+
+
+def _answer(course: Course, lab: Lab, tree: Tree) -> Submission | Refused:
+    try:
+        return from_tree(lab, tree, starter_tree(course, lab))
+    except Refused as refused:
+        return refused

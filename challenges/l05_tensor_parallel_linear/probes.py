@@ -94,11 +94,11 @@ def linear(kind, groups, weight, bias, x, flags, lab_record, grad=None, frozen=F
 
 
 def strided_linear(kind, groups, weight, bias, x, grad, flags, lab_record):
-    """The same with a non-contiguous input, and an upstream gradient that is `grad` [o] expanded by sum()."""
+    """The same with a non-contiguous input, and `grad` [b, o] expanded by sum(0) as upstream gradient."""
     layer = load_layer(kind, groups, weight, bias, flags)
     leaf = x.transpose(0, 1).contiguous().requires_grad_()  # [b, s, h]
     y, _ = layer(leaf.transpose(0, 1))
-    (y.sum((0, 1)) * grad).sum().backward()
+    (y.sum(0) * grad).sum().backward()
     return {"y": y, "dx": leaf.grad.transpose(0, 1), "dw": layer.weight.grad, "db": layer.bias.grad}
 
 

@@ -1,5 +1,5 @@
-"""Backward gets whatever strides autograd has: after sum() the gradient is one number, expanded. `view` cannot flatten
-that."""
+"""Backward gets whatever strides autograd has: after sum(0) the gradient is one row, expanded over the sequence, and
+`view` cannot flatten that."""
 
 
 # file: mini_infra/megatron/core/tensor_parallel/layers.py

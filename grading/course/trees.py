@@ -99,6 +99,8 @@ def _branch(course: Course, lab: Lab, sources: Tree, engine: str) -> Tree:
     """The whole branch: sources, the lab's own files, and what pip and pytest need."""
     tree = dict(sources)
     tree["README.md"] = _read(lab, "task.md")
+    if engine:
+        tree["README.md"] += INSTALL.format(requirement=_requirement(engine)).encode()
     tree["probes.py"] = _read(lab, "probes.py")
     for name in ["tests", *lab.assets]:
         tree |= _below(lab, name)
@@ -108,6 +110,23 @@ def _branch(course: Course, lab: Lab, sources: Tree, engine: str) -> Tree:
     about = {"id": lab.id, "engine": project["version"], "inputs": tree_digest(tree), "run": run_settings(lab)}
     tree[".lab.json"] = (json.dumps(about, indent=2) + "\n").encode()
     return dict(sorted(tree.items()))
+
+
+INSTALL = """
+## Without `labs`
+
+Plain pytest runs the public tests, without a jail, once the engine is installed, and with it the pinned torch:
+
+```
+pip install "{requirement}"
+pytest
+```
+"""
+
+
+def _requirement(engine: str) -> str:
+    """What pip is told: the URL or folder that was given, never a bare name, which anybody may register."""
+    return f"mainline @ {engine if '://' in engine else Path(engine).resolve().as_uri()}"
 
 
 def run_settings(lab: Lab) -> dict:
@@ -155,7 +174,7 @@ def _project(root: Path) -> dict:
 
 
 def _pyproject(lab: Lab, project: dict, engine: str) -> str:
-    wanted = [*project["dependencies"], *lab.packages, *([f"mainline @ {engine}"] if engine else [])]
+    wanted = [*project["dependencies"], *lab.packages, *([_requirement(engine)] if engine else [])]
     lines = "".join(f"    {json.dumps(one)},\n" for one in wanted)
     return (
         f'[project]\nname = "lab-{lab.id}"\nversion = "0"\n'

@@ -52,6 +52,7 @@ def test_starter_says_what_it_was_made_of(course):
     assert '    "torch==2.13.0",\n    "tiny==1.0",\n]' in tree["pyproject.toml"].decode()
     engine = starter_tree(course, course.lab("l02"), "git+https://example.org/mainline@v1")
     assert '    "mainline @ git+https://example.org/mainline@v1",\n]' in engine["pyproject.toml"].decode()
+    assert '\npip install "mainline @ git+https://example.org/mainline@v1"\n' in engine["README.md"].decode()
     assert starter_tree(course, course.lab("l02")) == {
         **tree,
         ".lab.json": (json.dumps(about, indent=2) + "\n").encode(),

@@ -14,7 +14,7 @@ from grading.feedback import hints
 from grading.feedback.advice import Advice, advise
 from grading.feedback.hints import Hint
 from grading.judge.grade import grade
-from grading.judge.report import Report
+from grading.judge.report import Report, Verdict
 from grading.sandbox import jail
 
 
@@ -26,6 +26,8 @@ def run_public(repo: git.Repo, course: Course, lab: Lab, select: str | None, see
     except Refused as refused:
         answer = refused
     report = grade(course, lab, answer, seed=seed, jailed=jail.status().ok, tests="public", select=select)
+    if select and report.verdict is Verdict.INFRA and not report.tests:
+        raise CloneError(f"no public test of {lab.id} matches {select!r}: `labs test` runs them all")
     with local.updating(plumbing.common_dir(repo), lab.id) as state:
         state.failing = next((test.topic for test in report.failed if test.topic), "")
         asked = dict(state.hints)
@@ -38,7 +40,7 @@ def next_hint(repo: git.Repo, lab: Lab, topic: str | None) -> Hint:
     with local.updating(plumbing.common_dir(repo), lab.id) as state:
         topic = topic or state.failing or _last_topic(state)
         if topic not in known:
-            what = f"no topic {topic!r}" if topic else "which topic?"
+            what = f"no topic {topic!r}:" if topic else "which topic?"
             raise CloneError(f"{what} {lab.id} has {', '.join(known) or 'no hints'}: `labs hint TOPIC`")
         state.hints[topic] = min(hints.LEVELS, state.hints.get(topic, 0) + 1)
         return hints.give(known, topic, state.hints[topic])

@@ -180,13 +180,11 @@ def _version(repo: git.Repo, old: str | None) -> int:
 
 def _commits(stream: Stream, plan: _Plan, version: int) -> None:
     date = EPOCH + version * DAY
-    title = f"{plan.lab.id}: {plan.lab.title}"
-    stream.commit(
-        plan.scratch, f"{title}\n\nSnapshot {version}: what the lab stands on.\n", date, plan.snapshot, plan.old
-    )
-    stream.commit(
-        plan.scratch, f"{title}\n\nStarter {version}: the holes, the task, the public tests.\n", date, plan.starter
-    )
+    lab = plan.lab
+    snapshot = f"{lab.id} v{version}: the snapshot that the lab stands on\n"
+    starter = f"{lab.id} v{version}: {lab.title}\n\nThe starter: holes, task, public tests.\n"
+    stream.commit(plan.scratch, snapshot, date, plan.snapshot, plan.old)
+    stream.commit(plan.scratch, starter, date, plan.starter)
 
 
 def _published(course: Course, plan: _Plan, tips: dict[str, str]) -> Published:

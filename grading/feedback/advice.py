@@ -97,7 +97,7 @@ def repeat_command(course: Course, report: Report, given: str = "") -> str:
     """What repeats this grading on the learner's machine; a sealed course has only the public tests there."""
     if outline.public(report) or course.mode == "sealed":
         return "labs test"
-    what = given or (f"--commit {report.commit[:10]}" if report.commit else "--worktree .")
+    what = given or (f"--commit {report.commit[:7]}" if report.commit else "--worktree .")
     seal = " --seal mainline" if report.seal == "mainline" else ""
     return f"labs grade {report.lab} {what} --seed {report.seed}{seal}{' --no-jail' if report.jail == 'none' else ''}"
 

@@ -182,7 +182,7 @@ def _place(one: Refusal) -> Text:
 
 
 def _next(report: Report, advice: Advice) -> RenderableType:
-    steps = [(advice.repeat_command, "repeats this run")]
+    steps = [(advice.repeat_command, "repeats it")]
     if report.failed and advice.topic and (advice.hint is None or advice.hint.level < advice.hint.of):
         steps.append(
             (f"labs hint {visible(advice.topic)}", "gives a hint" if advice.hint is None else "gives the next hint")
@@ -196,6 +196,7 @@ def _next(report: Report, advice: Advice) -> RenderableType:
             else (f"labs exam {visible(report.lab)}", "is the oral exam")
         )
     table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)  # what is to be copied stays in one line
     for command, what in steps:
         table.add_row(Text(f"$ {command}", "bold"), Text(what, "dim"))
     return _indent(table)

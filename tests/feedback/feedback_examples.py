@@ -217,7 +217,7 @@ def advice_for(report: Report) -> Advice:
         topic="adjoint" if failed else "",
         hint=HINT if failed else None,
         exam=EXAM if report.verdict == "PASS" else [],
-        repeat_command=f"labs grade {report.lab} --commit {SHA[:10]} --seed {report.seed}",
+        repeat_command=f"labs grade {report.lab} --commit {SHA[:7]} --seed {report.seed}",
         attempt=0 if report.verdict == "INFRA" else 2,
         seals={"patch": report.verdict == "PASS", "mainline": False, "exam": False},
     )

@@ -67,10 +67,10 @@ def test_infra_is_no_attempt(course, lab):
 
 
 def test_repeat_command(course):
-    assert repeat_command(course, one_wrong()) == "labs grade l05 --commit 8c1f0a6d5b --seed 8123"
+    assert repeat_command(course, one_wrong()) == "labs grade l05 --commit 8c1f0a6 --seed 8123"
     assert repeat_command(course, one_wrong(), "--impl starter") == "labs grade l05 --impl starter --seed 8123"
     bare = report("FAIL", [wrong(2)], seal="mainline", counts=False, jail="none")
-    assert repeat_command(course, bare) == "labs grade l05 --commit 8c1f0a6d5b --seed 8123 --seal mainline --no-jail"
+    assert repeat_command(course, bare) == "labs grade l05 --commit 8c1f0a6 --seed 8123 --seal mainline --no-jail"
 
 
 def test_topics_of_a_report():

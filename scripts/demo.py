@@ -130,7 +130,7 @@ class Demo:
         text.highlight_regex(r"^ *\$ .*?(?=  )", "bold")
         text.highlight_regex(r"\S+\.py:\d+", "cyan")
         text.highlight_regex(HEADINGS, "bold")
-        self.console.print(Text("remote: ", "dim") + text, soft_wrap=True)
+        self.console.print(Text.assemble(("remote: ", "dim"), text), soft_wrap=True)
 
     @contextlib.contextmanager
     def _waiting(self) -> Iterator[Callable[[str], None]]:

@@ -62,7 +62,7 @@ def grade(
         return _refused(base | {"commit": None}, refusals, begun)
     base |= _about(submission)
     if linted and (refusals := _lint(course, lab, submission, starter)):
-        return _refused(base, refusals, begun)
+        return _refused(base, refusals, begun, "The patch does something that no lab needs.")
     if status and not status.ok:
         reason = f"no jail on this machine: {status.reason}. {status.fix}"
         return Report(**base, verdict=Verdict.INFRA, reason=reason, seconds=_since(begun))
@@ -101,8 +101,7 @@ def _about(submission: Submission) -> dict[str, Any]:
     }
 
 
-def _refused(base: dict[str, Any], refusals: list[Refusal], begun: float) -> Report:
-    reason = "The patch does something that no lab needs."
+def _refused(base: dict[str, Any], refusals: list[Refusal], begun: float, reason: str = "") -> Report:
     return Report(**base, verdict=Verdict.REFUSED, reason=reason, refusals=refusals, seconds=_since(begun))
 
 

@@ -184,9 +184,10 @@ def first_steps(lab: str) -> Table:
     return table
 
 
-def main() -> int:
-    """Nobody's git configuration matters, and nothing temporary is left. 1: a verdict is not the expected one."""
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
+def be_ada() -> None:
+    """The user's git configuration, identity and surroundings (a hook's GIT_DIR) do not matter here."""
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        del os.environ[name]
     for role in ("AUTHOR", "COMMITTER"):
         os.environ |= {f"GIT_{role}_{key}": value for key, value in LEARNER.items()}
     os.environ |= {
@@ -195,6 +196,12 @@ def main() -> int:
         "GIT_TERMINAL_PROMPT": "0",
         "LC_ALL": "C",
     }
+
+
+def main() -> int:
+    """0 when each verdict is the expected one, else 1. Nothing temporary is left, also when it is stopped."""
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
+    be_ada()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         results = play_all(console)

@@ -148,11 +148,10 @@ def every_case(lab, world):
 
 
 @lab.contract(1, 2, topic="layers")
-@pytest.mark.parametrize("world", [2, 4])
-def test_forward_dense(lab, world):
+def test_forward_dense(lab):
     """Both layers return this rank's part of X Wᵀ + bias, for every pair of flags; the row bias is added once."""
-    cases = every_case(lab, world)
-    out = lab.run("linear", ranks=world, cases=[case.message(drop=["grad"]) for case in cases])
+    cases = every_case(lab, 2)
+    out = lab.run("linear", ranks=2, cases=[case.message(drop=["grad"]) for case in cases])
     compare(lab, cases, out, ["y"], tol=1e-12)
     for case, rank, got in results(cases, out):
         bias = case.inputs(rank)["bias"] if case.flags["skip_bias_add"] else None
@@ -165,7 +164,7 @@ def test_backward_dense(lab, world):
     """dX, dW and db equal the dense layer's slices on every rank, for every pair of flags and a random gradient."""
     cases = every_case(lab, world)
     out = lab.run("linear", ranks=world, cases=[case.message() for case in cases])
-    compare(lab, cases, out, ["dx", "dw", "db"], tol=1e-12)
+    compare(lab, cases, out, ["y", "dx", "dw", "db"] if world == 4 else ["dx", "dw", "db"], tol=1e-12)
 
 
 @lab.contract(4, topic="layers")

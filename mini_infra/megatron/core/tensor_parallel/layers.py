@@ -75,7 +75,7 @@ class LinearWithGradAccumulationAndAsyncCommunication(torch.autograd.Function):
 
         total_input = input  # [s, b, h]
         if sequence_parallel:
-            input = input.contiguous()
+            input = input.contiguous()  # gloo takes any strides, NCCL does not
             total_input = input.new_empty((input.shape[0] * tp_group.size(), *input.shape[1:]))
             dist.all_gather_single(total_input, input, group=tp_group)
         output = torch.matmul(total_input, weight.t())  # [s, b, o]

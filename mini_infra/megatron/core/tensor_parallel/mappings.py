@@ -101,7 +101,7 @@ class _CopyToModelParallelRegion(torch.autograd.Function):
         another branch.
         """
         # _reduce works in place, and grad_output may belong to others too.
-        return _reduce(grad_output.clone(memory_format=torch.contiguous_format), ctx.group), None
+        return _reduce(grad_output.clone(), ctx.group), None
 
 
 class _ReduceFromModelParallelRegion(torch.autograd.Function):
@@ -111,7 +111,7 @@ class _ReduceFromModelParallelRegion(torch.autograd.Function):
     def forward(ctx, input_, group):
         """[..., h] -> [..., h], the sum over ranks, on every rank; one all_reduce. `input_` keeps its values."""
         ctx.group = group
-        return _reduce(input_.clone(memory_format=torch.contiguous_format), group)
+        return _reduce(input_.clone(), group)
 
     @staticmethod
     def backward(ctx, grad_output):

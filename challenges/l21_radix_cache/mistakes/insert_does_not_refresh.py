@@ -5,7 +5,7 @@ class RadixCache:
     def _insert_helper(
         self, node: TreeNode, key: RadixKey, value: torch.Tensor, priority: int = 0, inserted_len: int = 0
     ) -> tuple[int, TreeNode]:
-        now, cached = tick(), 0
+        cached = 0
         while len(key) > 0 and (child := node.children.get(key.child_key(self.page_size))) is not None:
             common = child.key.match(key, self.page_size)
             if common < len(child.key):

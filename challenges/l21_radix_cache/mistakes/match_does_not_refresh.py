@@ -3,7 +3,7 @@
 
 class RadixCache:
     def _match_prefix_helper(self, node: TreeNode, key: RadixKey) -> tuple[list[torch.Tensor], TreeNode]:
-        now, slots = tick(), []
+        slots = []
         while len(key) > 0 and (child := node.children.get(key.child_key(self.page_size))) is not None:
             common = child.key.match(key, self.page_size)
             if common < len(child.key):

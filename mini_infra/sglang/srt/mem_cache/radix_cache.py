@@ -69,21 +69,14 @@ class RadixKey:
     def match(self, other: RadixKey, page_size: int = 1) -> int:
         """How many tokens both keys start with, rounded down to whole pages.
 
-        O(log L) comparisons of slices for L common tokens; no Python loop over tokens.
+        O(log n) comparisons of slices for keys of n tokens; no Python loop over tokens.
         ValueError if the namespaces (`extra_key`) differ.
         """
         if self.extra_key != other.extra_key:
             raise ValueError(f"keys of different namespaces do not compare: {self.extra_key!r}, {other.extra_key!r}")
         mine, theirs = self.token_ids, other.token_ids
-        limit = min(len(mine), len(theirs))
-        # Gallop: windows of 1, 2, 4, … tokens until one differs. Below `low` all tokens agree.
-        low, high, window = 0, 0, 1
-        while low < limit:
-            high = min(low + window, limit)
-            if mine[low:high] != theirs[low:high]:
-                break
-            low, window = high, 2 * window
-        # Bisect the window that differs: the first difference lies in [low, high).
+        # All tokens below `low` agree, and fewer than `high` do: bisect, comparing only what is still open.
+        low, high = 0, min(len(mine), len(theirs)) + 1
         while high - low > 1:
             middle = (low + high) // 2
             if mine[low:middle] == theirs[low:middle]:

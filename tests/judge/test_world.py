@@ -288,7 +288,8 @@ def test_without_files_a_rank_cannot_write(sandbox):
 
 
 def test_timed_repetitions_carry_fresh_scalars(sandbox):
-    deadline = time.monotonic() + 5
+    sandbox.wait_ready()
+    deadline = time.monotonic() + 10
     with sandbox.timed(Request("timed", 1, [[{}]], timed=True)) as world:
         assert world.start({"x": torch.zeros(4)}, deadline)
         digests = [world.repeat(scalar, deadline)[1] for scalar in (0.5, 2.0)]

@@ -6,6 +6,7 @@ between two jobs the files that the jail sees at /lab are replaced, and each job
 
 import json
 import os
+import py_compile
 import selectors
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from py_compile import PycInvalidationMode
 from typing import Any
 
 from grading.course.catalog import Lab
@@ -28,11 +30,13 @@ class Judge:
 
     def __init__(self, lab: Lab, reference: Tree | None, jailed: bool):
         self._folder = Path(tempfile.mkdtemp(prefix="labs-judge-"))
+        self._editable = set(lab.editable_paths)
         trees = {"submission": self._folder / "submission"}
         trees["submission"].mkdir()
         if reference is not None:
             trees["reference"] = self._folder / "reference"
             write_tree(trees["reference"], reference)
+            _compile(trees["reference"], reference)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by close()
         self._events, writing = os.pipe()
         self._buffer = b""
@@ -50,6 +54,7 @@ class Judge:
         for entry in submission.iterdir():
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
         write_tree(submission, tree)
+        _compile(submission, {path: blob for path, blob in tree.items() if path not in self._editable})
         self._tell(job)
         deadline = time.monotonic() + timeout_s
         while (event := self._next(deadline))["event"] not in ("end", "infra"):
@@ -110,6 +115,13 @@ def _start(events_fd: int, errors: Any) -> subprocess.Popen[bytes]:
 def _wants_reference(lab: Lab) -> bool:
     """Do the hidden tests speak of the reference? Then its jail starts at once; else it would when first asked for."""
     return any("reference" in path.read_text(encoding="utf-8") for path in (lab.folder / "hidden").glob("*.py"))
+
+
+def _compile(folder: Path, trusted: Tree) -> None:
+    """Bytecode for the course's own files, which else each rank would compile for itself; never for the learner's."""
+    for path in trusted:
+        if path.endswith(".py"):
+            py_compile.compile(str(folder / path), invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
 
 
 def write_tree(folder: Path, tree: Tree) -> None:

@@ -1,17 +1,22 @@
 """The judge's end of a jail: start it, hand it worlds to run, bury them, keep folders for a test."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import socket
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from grading.course.catalog import Limits
 from grading.judge.control import END_S, Control
 from grading.judge.errors import InfraError
 from grading.judge.rank import Rank, close_rank, drain, open_rank
 from grading.judge.world import Outcome, Request, TimedWorld, World
 from grading.sandbox.jail import Jail, JailError, JailSpec, start
 from grading.sandbox.wire import MIB, FrameReader, WireLimits
+
+if TYPE_CHECKING:
+    from grading.course.catalog import Limits
 
 READY_S = 120.0  # for torch to be imported on a machine that is busy with other things
 GROUP_S = 600.0  # gloo's own timeout: far beyond any deadline of ours, so that ours is the one that is told

@@ -1,5 +1,7 @@
 """What runs in the judge's own process: jails up, torch imported once, then a fork with pytest for each job.
 
+The jails' import of torch is the longest part of a cold grading, so they start before anything else is imported here.
+
 Started as `python -I -m grading.judge.session`; standard input brings a line of settings, then a line a job. It loads
 no conftest, no foreign plugin and no file of the learner's; what it prints itself is thrown away.
 """
@@ -9,14 +11,13 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
-import pytest
-
-from grading.course.catalog import Limits
-from grading.judge.plugin import LabPlugin, test_id
-from grading.judge.report import TestResult
 from grading.judge.stage import Stage
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def main() -> None:
@@ -40,13 +41,14 @@ def main() -> None:
 def _stage(settings: dict[str, Any]) -> Stage:
     trees = {side: Path(path) for side, path in settings["trees"].items()}
     kept = {key: settings[key] for key in ("packages", "preload", "files", "env", "jailed")}
-    return Stage(limits=Limits(**settings["limits"]), trees=trees, **kept)
+    return Stage(limits=SimpleNamespace(**settings["limits"]), trees=trees, **kept)
 
 
 def _warm_up(stage: Stage, sides: list[str]) -> None:
     """The zygotes import torch while this process does: the two longest parts of a cold grading go side by side."""
     sandboxes = [stage.sandbox(side) for side in sides]
-    import grading.judge.fixture  # noqa: F401  brings torch
+    import grading.judge.fixture
+    import grading.judge.plugin  # noqa: F401
 
     for sandbox in sandboxes:
         sandbox.wait_ready()
@@ -83,10 +85,12 @@ class _Announcer:
     def __init__(self, tell: Any):
         self.tell = tell
 
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
+    def pytest_collection_finish(self, session: "pytest.Session") -> None:
+        from grading.judge.plugin import test_id
+
         self.tell("start", ids=[test_id(item) for item in session.items])
 
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+    def pytest_collectreport(self, report: "pytest.CollectReport") -> None:
         if report.failed:
             self.tell("infra", reason=f"the hidden tests do not load: {str(report.longrepr)[-1500:]}")
 
@@ -95,6 +99,11 @@ class _Announcer:
 
 
 def _pytest(stage: Stage, tests: Path, select: str | None, tell: Any) -> int:
+    import pytest
+
+    from grading.judge.plugin import LabPlugin
+    from grading.judge.report import TestResult
+
     def on_result(result: TestResult) -> None:
         tell("test", result=result.model_dump(mode="json"))
 

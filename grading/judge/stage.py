@@ -1,11 +1,16 @@
 """The stage of one grading: which trees there are, and a jail for each that is asked for."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from grading.course.catalog import Limits
 from grading.judge.sandbox import Sandbox
 from grading.sandbox.jail import JailSpec
+
+if TYPE_CHECKING:
+    from grading.course.catalog import Limits
 
 
 @dataclass

@@ -86,7 +86,7 @@ def _seals(advice: Advice) -> Text:
         (f"{'●' if earned else '○'} {name.title()}  ", "green" if earned else "dim")
         for name, earned in advice.seals.items()
     ]
-    return Text.assemble("seals  ", *marks)
+    return Text.assemble("earned  ", *marks)
 
 
 def _row(report: Report) -> RenderableType | None:

@@ -12,7 +12,7 @@ from typing import Any
 from grading.course.catalog import Course, Lab
 from grading.course.closure import closure
 from grading.course.submission import Refused, Submission
-from grading.course.trees import Tree, reference_tree, starter_tree, tree_digest
+from grading.course.trees import Tree, reference_tree, starter_tree, stub_message, tree_digest
 from grading.judge.process import Judge
 from grading.judge.report import Refusal, Report, TestResult, Verdict
 from grading.sandbox import jail
@@ -70,6 +70,8 @@ def grade(
     plan = _Plan(course, lab, submission, starter, job, jailed, judge)
     run = plan.carry_out(on_event or (lambda event: None))
     verdict, reason = verdict_of(run, submission)
+    if tests == "public" and submission.holes_filled:
+        base["warnings"] += _unwritten(lab, submission)
     return Report(**base, verdict=verdict, reason=reason, tests=run.results, seconds=_since(begun))
 
 
@@ -79,7 +81,7 @@ def verdict_of(run: _Run, submission: Submission) -> tuple[Verdict, str]:
         return Verdict.INFRA, run.infra
     for kind, verdict in (("tamper", Verdict.TAMPER), ("timeout", Verdict.TIMEOUT)):
         if hit := next((r for r in run.results if kind in (r.kind, r.outcome)), None):
-            return verdict, hit.message
+            return verdict, hit.message + _not_run(run)
     if any(result.outcome == "failed" for result in run.results):
         return Verdict.FAIL, "" if submission.holes_filled else "The holes are not filled yet: this is the starter."
     passed = [result.id for result in run.results if result.outcome == "passed"]
@@ -91,6 +93,11 @@ def verdict_of(run: _Run, submission: Submission) -> tuple[Verdict, str]:
     return Verdict.INFRA, f"no result for {', '.join(missing) or 'any test'}"
 
 
+def _not_run(run: _Run) -> str:
+    skipped = sum(result.outcome == "not_run" for result in run.results)
+    return f"; {skipped} tests were not run after that" if skipped else ""
+
+
 def _about(submission: Submission) -> dict[str, Any]:
     warnings = [Refusal(**vars(warning)) for warning in submission.warnings]
     return {
@@ -99,6 +106,19 @@ def _about(submission: Submission) -> dict[str, Any]:
         "warnings": warnings,
         "moved": not submission.descends,
     }
+
+
+def _unwritten(lab: Lab, submission: Submission) -> list[Refusal]:
+    """The holes that still are stubs: public tests do not reach every one."""
+    found = []
+    for path, names in lab.hole_files.items():
+        lines = submission.blobs[path].decode("utf-8", "replace").splitlines()
+        for name in names:
+            stub = f'"{stub_message(lab.id, name)}"'
+            number = next((number for number, line in enumerate(lines, 1) if stub in line), None)
+            if number is not None:
+                found.append(Refusal(path=path, line=number, reason=f"{name} is not written yet"))
+    return found
 
 
 def _refused(base: dict[str, Any], refusals: list[Refusal], begun: float, reason: str = "") -> Report:

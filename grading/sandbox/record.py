@@ -185,7 +185,8 @@ def _wrap(recorder: Recorder, op: str, payload: str, function: Callable[..., Any
             event["async_op"] |= function.__name__ in ALWAYS_ASYNC
             recorder.emit("post", **event)
             work = function(*args, **kwargs)
-        return RecordedWork(work, recorder, event) if event["async_op"] and work is not None else work
+        wraps = event["async_op"] and work is not None and not isinstance(work, RecordedWork)
+        return RecordedWork(work, recorder, event) if wraps else work
 
     return posted
 

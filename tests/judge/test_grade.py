@@ -111,6 +111,7 @@ def test_an_endless_loop_is_a_timeout_that_says_where(graded):
     report = graded(body("while True:", "    x = x + 0"))
     assert (report.verdict, report.exit_code) == (Verdict.TIMEOUT, 1)
     assert [test.kind for test in report.tests] == ["timeout@double", "timeout@double", "not_run"]
+    assert report.reason.endswith("; 1 tests were not run after that")
     assert report.tests[0].stacks[0].frames[-1].function == "double"
 
 
@@ -167,6 +168,23 @@ def test_one_seed_one_report(course, judge):
     timeless = {"exclude": {"seconds": True, "tests": {"__all__": {"seconds"}}}}
     assert one.model_dump(**timeless) == two.model_dump(**timeless)
     assert one.tests[0].got != other.tests[0].got
+
+
+def test_public_tests_tell_which_holes_they_did_not_need(tmp_path):
+    root = write_course(tmp_path)
+    settings = root / "challenges/l01_double/lab.yaml"
+    settings.write_text(
+        settings.read_text().replace("ops.py::double]", "ops.py::double, mini_infra/tiny/ops.py::negated]")
+    )
+    course = Course.load(root)
+    lab = course.lab("l01")
+    starter = starter_tree(course, lab)
+    stub = starter[OPS].decode().partition("def negated")[2]
+    half = reference_tree(course, lab)[OPS].decode().partition("def negated")[0] + "def negated" + stub
+    answer = from_tree(lab, {**starter, OPS: half.encode()}, starter)
+    report = grade(course, lab, answer, jailed=jail.status().ok, tests="public")
+    assert report.verdict == Verdict.PASS
+    assert [warning.reason for warning in report.warnings] == ["negated is not written yet"]
 
 
 def test_without_a_jail_the_report_says_that_it_does_not_count(course):

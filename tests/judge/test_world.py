@@ -33,6 +33,10 @@ def record(x, lab_record):
     dist.all_gather_into_tensor(full, x.flatten())
     return ops.names
 
+def old_name(x):
+    full = torch.empty(2 * x.numel())
+    dist.all_gather_into_tensor(full, x.flatten(), async_op=True).wait()
+
 def one_hangs(x):
     if dist.get_rank() == 0:
         dist.all_reduce(x)
@@ -180,6 +184,11 @@ def test_events_are_canonical_in_order_and_never_nested(sandbox):
     assert events[0].group == (0, 1)
     assert (events[0].file, events[0].dtype) == ("probes.py", "float32")
     assert outcome.ranks[0].answers[0].value == ["permute", "mm"]
+
+
+def test_an_old_name_waits_once(sandbox):
+    events = events_of(ask(sandbox, "old_name", 2, [x()]).ranks[0])
+    assert [(event.kind, event.op) for event in events] == [("post", "all_gather"), ("wait", "all_gather")]
 
 
 @pytest.mark.skipif(not jail.status().ok, reason="counters are the jail's")

@@ -79,8 +79,11 @@ def load_layer(kind, groups, weight, bias, flags, frozen=False):
     return layer
 
 
-def linear(kind, groups, weight, bias, x, flags, lab_record, grad=None, frozen=False, ops=False):
-    """Forward of one layer and, for the upstream gradient `grad`, backward. `ops`: record backward's operations too."""
+def linear(kind, groups, weight, bias, x, flags, lab_record, grad=None, bias_grad=None, frozen=False, ops=False):
+    """Forward of one layer and, for the upstream gradient `grad`, backward. `ops`: record backward's operations too.
+
+    `bias_grad`: the upstream gradient of the second output, where the layer returns one.
+    """
     layer = load_layer(kind, groups, weight, bias, flags, frozen)
     x.requires_grad_()
     with lab_record.phase("forward"):
@@ -89,7 +92,10 @@ def linear(kind, groups, weight, bias, x, flags, lab_record, grad=None, frozen=F
     if grad is None:
         return out
     with lab_record.phase("backward"), lab_record.ops() if ops else contextlib.nullcontext():
-        (y * grad).sum().backward()
+        loss = (y * grad).sum()
+        if bias_grad is not None and output_bias is not None:
+            loss = loss + (output_bias * bias_grad).sum()
+        loss.backward()
     return out | {"dx": x.grad, "dw": layer.weight.grad, "db": None if bias is None else layer.bias.grad}
 
 
@@ -102,13 +108,34 @@ def strided_linear(kind, groups, weight, bias, x, grad, flags, lab_record):
     return {"y": y, "dx": leaf.grad.transpose(0, 1), "dw": layer.weight.grad, "db": layer.bias.grad}
 
 
-def saved_linear(kind, groups, weight, bias, x, flags, lab_record):
-    """What one layer's forward saves for backward, in elements."""
+def saved_linear(kind, groups, weight, bias, x, strided, flags, lab_record):
+    """What one layer's forward holds for backward: elements saved, and elements held in any other way.
+
+    A neighbour saves the same input, perhaps a transposed one: only a copy of it adds to what is saved.
+    """
     layer = load_layer(kind, groups, weight, bias, flags)
-    x.requires_grad_()
+    leaf = (x.transpose(0, 1) if strided else x).clone(memory_format=torch.contiguous_format).requires_grad_()
+    input_ = leaf.transpose(0, 1) if strided else leaf
     with lab_record.saved() as saved:
-        layer(x)
-    return saved.numel
+        input_.square()
+        y, _ = layer(input_)
+    return {"saved": saved.numel, "held": held_elements(y.grad_fn, layer, leaf)}
+
+
+def held_elements(node, layer, leaf):
+    """Elements of the tensors that autograd's nodes and the layer hold as attributes, each storage once.
+
+    What shares its storage with the input or a parameter costs nothing.
+    """
+    held, nodes = [*vars(layer).values()], [node]
+    while nodes:
+        node = nodes.pop()
+        held += getattr(node, "__dict__", {}).values()
+        nodes += [before for before, _ in node.next_functions if before is not None]
+    flat = [item for value in held for item in (value if isinstance(value, list | tuple) else [value])]
+    tensors = {t.untyped_storage().data_ptr(): t for t in flat if isinstance(t, torch.Tensor)}
+    free = {t.untyped_storage().data_ptr() for t in (leaf, *layer.parameters())}
+    return sum(t.numel() for storage, t in tensors.items() if storage not in free)
 
 
 def shared_linear(kind, groups, weight, bias, x, grad, w, flags):
@@ -139,20 +166,25 @@ def finalize(groups, params, grads, sequence_parallel, tp):
     config = ModelParallelConfig(tp, sequence_parallel)
     _allreduce_non_tensor_model_parallel_grads(chunks, config, tp_group(groups))
     return {"held": held, "now": [getattr(param, attribute) for param, attribute in made]} | {
-        "plain": [param.grad for param, attribute in made if attribute == "main_grad"]
+        "plain": [param.grad if attribute == "main_grad" else None for param, attribute in made]
     }
 
 
 def add_parameter(chunk, name, spec, grad):
-    """One marked parameter with its gradient, in `main_grad` (then `grad` holds -1) or in `grad`."""
+    """One marked parameter with its gradient, in `main_grad` or in `grad`; `off` are marks that are set to False.
+
+    Beside a `main_grad`, `grad` is None (`alone`) or holds -1.
+    """
     param = torch.nn.Parameter(torch.zeros(spec["shape"], dtype=torch.float64))
     chunk.register_parameter(name, param)
     for mark in spec["marks"]:
         setattr(param, mark, True)
+    for mark in spec["off"]:
+        setattr(param, mark, False)
     if spec["main"]:
         buffer = torch.zeros(grad.numel() + 2, dtype=grad.dtype)
         param.main_grad = buffer[1:-1].view(spec["shape"]).copy_(grad)
-        grad = torch.full_like(param, -1.0)
+        grad = None if spec["alone"] else torch.full_like(param, -1.0)
     param.grad = grad
     param.requires_grad_(spec["trainable"])
     return param, "main_grad" if spec["main"] else "grad"

@@ -41,8 +41,8 @@ def test_a_new_branch_is_two_root_based_commits(tiny, bare):
     assert second.shows == ["mini_infra/tiny/ops.py::double"]
     assert bare.git.rev_list("--count", "lab/l01") == "2"
     assert bare.git.log("--format=%an %ad %s", "--date=short", "lab/l01").splitlines() == [
-        "Mainline 2025-01-02 l01: To double",
-        "Mainline 2025-01-02 l01: To double",
+        "Mainline 2025-01-02 l01 v1: To double",
+        "Mainline 2025-01-02 l01 v1: the snapshot that the lab stands on",
     ]
     assert "def double" not in bare.git.show("lab/l01~1:mini_infra/tiny/ops.py")
     assert 'raise NotImplementedError("l01: write double")' in bare.git.show("lab/l01:mini_infra/tiny/ops.py")

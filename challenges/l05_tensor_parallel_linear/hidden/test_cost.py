@@ -92,18 +92,23 @@ def test_bytes_on_the_wire(lab):
 
 @lab.contract(6, topic="sp")
 def test_saved_shard(lab):
-    """Forward saves the layer's own input and its weight, nothing else: with sequence parallelism only the shard."""
+    """Forward saves the layer's input as it came and its weight, no copy, nothing else: with SP only the shard."""
     layers = [("column", COLUMN), ("column", COLUMN | SP), ("row", ROW), ("row", ROW | SP)]
-    cases = [case(lab, kind, flags) for kind, flags in layers]
+    cases = [case(lab, kind, flags, strided=strided) for strided in (False, True) for kind, flags in layers]
     wanted = [[given["x"].numel() + given["weight"].numel() for given in c["by_rank"]] for c in cases]
     for c in cases:
         for given in c["by_rank"]:
             del given["grad"]
     out = lab.run("saved_linear", ranks=2, cases=cases)
-    for rank, numels in enumerate(out):
-        for (kind, flags), got, want in zip(layers, numels, wanted, strict=True):
-            what = f"elements saved by the {kind} layer, sequence_parallel={flags['sequence_parallel']}, rank {rank}"
-            lab.check(got == want[rank], what, want[rank], got)
+    for rank, of_rank in enumerate(out):
+        for c, got, want in zip(cases, of_rank, wanted, strict=True):
+            name = f"the {c['kind']} layer, SP={c['flags']['sequence_parallel']}, strided={c['strided']}, rank {rank}"
+            if got["saved"] != want[rank]:
+                lab.note("strided" if c["strided"] else "contiguous")
+            lab.check(got["saved"] == want[rank], f"elements saved by {name}", want[rank], got["saved"])
+            if got["held"]:
+                lab.note("attribute")
+            lab.check(got["held"] == 0, f"elements held beside what {name} saves", 0, got["held"])
 
 
 @lab.contract(7, topic="sp")

@@ -10,20 +10,21 @@ SEQUENCE, AVERAGE = "sequence_parallel", "average_gradients_across_tp_domain"
 
 
 def parameters(lab):
-    """Eight marked parameters in two chunks: every kind of mark, one frozen, one without gradient, two main_grads."""
+    """Nine parameters in two chunks: every kind of mark, true or not; main_grad, with and without grad; neither."""
     kinds = [
-        {"marks": [SEQUENCE]},
-        {"marks": [SEQUENCE], "main": True},
+        {"marks": [SEQUENCE], "off": [AVERAGE]},
+        {"marks": [SEQUENCE], "main": True, "alone": True},
         {"marks": [AVERAGE]},
         {"marks": [AVERAGE, SEQUENCE], "main": True},
         {"marks": []},
+        {"marks": [], "off": [AVERAGE, SEQUENCE]},
         {"marks": [SEQUENCE], "trainable": False},
         {"marks": [SEQUENCE], "grad": False},
         {"marks": [AVERAGE], "grad": False},
     ]
     lab.random.shuffle(kinds)
     return [
-        {"main": False, "trainable": True, "grad": True, "chunk": i % 2}
+        {"off": [], "main": False, "alone": False, "trainable": True, "grad": True, "chunk": i % 2}
         | {"shape": [lab.random.randint(2, 4), lab.random.randint(2, 4)]}
         | kind
         for i, kind in enumerate(kinds)
@@ -38,39 +39,51 @@ def gradient(lab, param):
     return drawn.to(torch.float32 if param["main"] else torch.float64)
 
 
-def reduced(param, grads, sp, tp):
-    """What the two marks make of one parameter's gradients (one a rank)."""
-    total = None if grads[0] is None else sum(grads)
-    if tp == 1 or total is None or not param["trainable"]:
-        return grads
+def reduced(param, grads, sp, own):
+    """What the two marks make of one parameter's gradients (one a rank of the group) on the group's rank `own`."""
+    if len(grads) == 1 or grads[0] is None or not param["trainable"]:
+        return grads[own]
     if AVERAGE in param["marks"]:
-        return [total / tp] * tp
-    return [total] * tp if sp and SEQUENCE in param["marks"] else grads
+        return sum(grads) / len(grads)
+    return sum(grads) if sp and SEQUENCE in param["marks"] else grads[own]
 
 
 @lab.contract(9, topic="finalize")
 def test_finalize_sum_avg(lab):
     """Marked gradients are summed or averaged in place, in one all_reduce a kind; everything else is untouched."""
-    worlds = [(2, True, [[0, 1]]), (2, False, [[0, 1]]), (1, False, [[0], [1]])]
+    pairs = [[0, 2], [1, 3]]
+    worlds = [(2, True, pairs), (2, False, pairs), (1, False, [[0], [1], [2], [3]])]
     params = [parameters(lab) for _ in worlds]
-    grads = [[[gradient(lab, p) for p in drawn] for _ in range(2)] for drawn in params]
+    grads = [[[gradient(lab, p) for p in drawn] for _ in range(4)] for drawn in params]
     cases = [
         {"params": p, "groups": groups, "sequence_parallel": sp, "tp": tp, "by_rank": [{"grads": g} for g in grad]}
         for p, grad, (tp, sp, groups) in zip(params, grads, worlds, strict=True)
     ]
-    out = lab.run("finalize", ranks=2, cases=cases)
-    wrong = []
-    for i, (tp, sp, _) in enumerate(worlds):
-        for rank, (j, param) in itertools.product(range(2), enumerate(params[i])):
-            want = reduced(param, [grads[i][r][j] for r in range(2)], sp, tp)[rank]
-            what = f"gradient of a parameter with marks {param['marks']}, tp={tp}, SP={sp}, rank {rank}"
-            wrong += [(i, param, key, mismatch) for key, mismatch in mismatches(lab, out[rank][i], j, want, what)]
+    out = lab.run("finalize", ranks=4, cases=cases)
+    wrong, noted = [], set()
+    for i, (tp, sp, groups) in enumerate(worlds):
+        for ranks, (j, param) in itertools.product(groups, enumerate(params[i])):
+            for own, rank in enumerate(ranks):
+                want = reduced(param, [grads[i][r][j] for r in ranks], sp, own)
+                what = f"gradient of a parameter with marks {param['marks']}, tp={tp}, SP={sp}, rank {rank}"
+                for key, mismatch in mismatches(lab, out[rank][i], j, want, what):
+                    wrong.append(mismatch)
+                    noted |= features(i, param, key) | factor(out[rank][i][key][j], want)
     if wrong:
-        lab.note(*sorted({feature for i, param, key, _ in wrong for feature in features(i, param, key)}))
-        raise wrong[0][-1]
-    for plain in itertools.chain(*(case["plain"] for of_rank in out for case in of_rank)):
-        lab.close(plain, torch.full_like(plain, -1.0), what="grad of a parameter that has a main_grad")
+        lab.note(*sorted(noted))
+        raise wrong[0]
+    check_plain(lab, params, out)
     check_calls(lab, params, worlds)
+
+
+def check_plain(lab, params, out):
+    """Where there is a main_grad, `grad` is left alone."""
+    for rank, of_rank in enumerate(out):
+        for drawn, got in zip(params, of_rank, strict=True):
+            for param, plain in zip(drawn, got["plain"], strict=True):
+                there = param["main"] and not param["alone"]
+                want = torch.full(param["shape"], -1.0, dtype=torch.float64) if there else None
+                lab.close(plain, want, what=f"grad of a parameter that has a main_grad, rank {rank}")
 
 
 def mismatches(lab, got, j, want, what):
@@ -90,7 +103,15 @@ def mismatches(lab, got, j, want, what):
 def features(world, param, key):
     """What a wrong gradient has to do with, for the diagnosis."""
     kind = "average" if AVERAGE in param["marks"] else "sum" if SEQUENCE in param["marks"] else "unmarked"
-    return {kind, "main_grad" if param["main"] else "grad", ("SP", "no SP", "tp=1")[world], key}
+    place = "grad" if not param["main"] else "main_grad alone" if param["alone"] else "main_grad"
+    return {kind, place, ("SP", "no SP", "tp=1")[world], key}
+
+
+def factor(got, want):
+    """The feature that a gradient is wrong by a factor of two, the groups' size."""
+    if not isinstance(got, torch.Tensor) or want is None:
+        return set()
+    return {f"times {ratio}" for ratio in (2, 0.5) if torch.equal(got.double(), want.double() * ratio)}
 
 
 def check_calls(lab, params, worlds):

@@ -26,10 +26,10 @@ class Dense:
     def __init__(self, lab, tp, dtype=torch.float64, bias=True, least=1):
         s, h, o = (tp * lab.random.randint(least, 3) for _ in range(3))
         b = lab.random.randint(least, 3)
-        shapes = {"x": (s, b, h), "w": (o, h), "b": (o,), "g": (s, b, o)}
+        shapes = {"x": (s, b, h), "w": (o, h), "b": (o,), "g": (s, b, o), "v": (o,)}
         drawn = {k: torch.randn(v, generator=lab.generator, dtype=torch.float64) for k, v in shapes.items()}
         self.tp, self.dtype = tp, dtype
-        self.x, self.w, self.b, self.g = (drawn[name].to(dtype) for name in shapes)
+        self.x, self.w, self.b, self.g, self.v = (drawn[name].to(dtype) for name in shapes)
         self.b = self.b if bias else None
 
     @functools.cached_property
@@ -43,16 +43,19 @@ class Dense:
         return tensor if tensor is None or dim is None else tensor.chunk(self.tp, dim)[rank]
 
     def inputs(self, kind, flags, rank):
-        """What rank `rank` is given: weight, bias, x and the gradient of its output."""
+        """What rank `rank` is given: weight, bias, x and the gradients of its outputs."""
         sp = flags["sequence_parallel"]
+        second = {"bias_grad": self.cut(self.v, 0 if kind == "column" else None, rank)}
+        if not flags["skip_bias_add"]:
+            second = {}
         if kind == "column":
-            return {
+            return second | {
                 "weight": self.cut(self.w, 0, rank),
                 "bias": self.cut(self.b, 0, rank),
                 "x": self.cut(self.x, 0 if sp else None, rank),
                 "grad": self.cut(self.g, None if flags["gather_output"] else -1, rank),
             }
-        return {
+        return second | {
             "weight": self.cut(self.w, 1, rank),
             "bias": self.b,
             "x": self.cut(self.x, -1 if flags["input_is_parallel"] else None, rank),
@@ -70,8 +73,8 @@ class Dense:
             dims = {"y": 0 if sp else None, "dx": -1 if flags["input_is_parallel"] else None, "dw": 1, "db": None}
             if sp:  # the replicated row bias sees only this rank's part of the sequence
                 whole["db"] = self.cut(self.g.double(), 0, rank).sum((0, 1))
-        if self.b is None or flags["skip_bias_add"]:
-            whole["db"] = None
+        if self.b is None or flags["skip_bias_add"]:  # then only the second output tells of the bias
+            whole["db"] = None if self.b is None else self.v.double()
         parts = {name: self.cut(tensor, dims[name], rank) for name, tensor in whole.items()}
         return {name: tensor if tensor is None else tensor.to(self.dtype) for name, tensor in parts.items()}
 

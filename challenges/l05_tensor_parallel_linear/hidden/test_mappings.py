@@ -16,6 +16,8 @@ BORDERS = {
     "seq_gather": ({"tensor_parallel_output_grad": True}, "own", "own"),
     "seq_reduce_scatter": ({}, "own", "own"),
 }
+ALIKE = "seq_gather, used alike"  # its flag's other value
+ADJOINTS = BORDERS | {ALIKE: ({"tensor_parallel_output_grad": False}, "own", "same")}
 
 
 def shapes(name, tp):
@@ -25,6 +27,7 @@ def shapes(name, tp):
         "scatter": (whole, thin),
         "gather": (thin, whole),
         "seq_gather": (short, whole),
+        ALIKE: (short, whole),
         "seq_reduce_scatter": (whole, short),
     }.get(name, (whole, whole))
 
@@ -44,25 +47,24 @@ def inner(a, b, side):
 @lab.contract(3, topic="adjoint")
 def test_adjoint_identity(lab):
     """Each backward is the adjoint of its forward: ⟨F x, y⟩ = ⟨x, Fᵀ y⟩, and Fᵀ y is equal on ranks where x is."""
-    tp = 3
-    xs = {name: draw(lab, shapes(name, tp)[0], BORDERS[name][1], tp) for name in BORDERS}
-    ys = {name: draw(lab, shapes(name, tp)[1], BORDERS[name][2], tp) for name in BORDERS}
-    cases = [
-        {
-            "name": name,
-            "flags": flags,
-            "by_rank": [{"x": x, "y": y} for x, y in zip(xs[name], ys[name], strict=True)],
-        }
-        for name, (flags, _, _) in BORDERS.items()
-    ]
-    out = lab.run("region", ranks=tp, cases=cases, groups=[list(range(tp))])
-    for i, name in enumerate(BORDERS):
-        check_border(lab, name, xs[name], ys[name], [rank[i] for rank in out])
+    ranks, tp = [0, 2, 3], 3
+    xs = {name: draw(lab, shapes(name, tp)[0], ADJOINTS[name][1], tp) for name in ADJOINTS}
+    ys = {name: draw(lab, shapes(name, tp)[1], ADJOINTS[name][2], tp) for name in ADJOINTS}
+    alone = {"x": draw(lab, (6, 2, 12), "own", 1)[0], "y": draw(lab, (6, 2, 12), "own", 1)[0]}  # rank 1
+    cases = []
+    for name, (flags, _, _) in ADJOINTS.items():
+        by_rank = [{"x": x, "y": y} for x, y in zip(xs[name], ys[name], strict=True)]
+        cases.append({"name": name.split(",")[0], "flags": flags, "by_rank": [by_rank[0], alone, *by_rank[1:]]})
+    out = lab.run("region", ranks=4, cases=cases, groups=[ranks, [1]])
+    for i, name in enumerate(ADJOINTS):
+        check_border(lab, name, xs[name], ys[name], [out[rank][i] for rank in ranks])
+        with lab_note(lab, name):
+            lab.close(out[1][i], {"Fx": alone["x"], "Fty": alone["y"]}, what=f"{name} in a group of one rank")
 
 
 def check_border(lab, name, xs, ys, out):
     """The identity for one border; the note names the border that breaks it."""
-    _, x_side, y_side = BORDERS[name]
+    _, x_side, y_side = ADJOINTS[name]
     fxs, ftys = [rank["Fx"] for rank in out], [rank["Fty"] for rank in out]
     constant = ["constant"] if all(fty.min() == fty.max() for fty in ftys) else []
     with lab_note(lab, name, *constant):

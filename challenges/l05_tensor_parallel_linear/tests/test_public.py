@@ -37,6 +37,31 @@ def test_copy_adds_gradients(lab):
         lab.close(got["Fty"], ys[0] + ys[1], tol=1e-12, what=f"gradient of the copied tensor on rank {rank}")
 
 
+@lab.contract(3, topic="adjoint")
+def test_borders_give_back(lab):
+    """Each of three borders hands back the gradient of what it took: of the whole tensor, or of this rank's summand."""
+    whole, wide = draw(lab, 4, 2, 8), draw(lab, 4, 2, 8)
+    names = {"reduce": [wide] * TP, "seq_reduce_scatter": wide.chunk(TP), "scatter": wide.chunk(TP, -1)}
+    cases = [{"name": name, "by_rank": [{"y": y} for y in ys]} for name, ys in names.items()]
+    out = lab.run("region", ranks=TP, cases=cases, groups=[[0, 1]], x=whole)
+    for rank, of_rank in enumerate(out):
+        for name, got in zip(names, of_rank, strict=True):
+            lab.close(got["Fty"], wide, tol=1e-12, what=f"gradient of the input of {name} on rank {rank}")
+
+
+@lab.contract(9, topic="finalize")
+def test_partial_gradients_add_up(lab):
+    """With sequence parallelism the ranks' gradients of a marked parameter are added, an unmarked one's are not."""
+    spec = {"shape": [3, 2], "chunk": 0, "off": [], "main": False, "alone": False, "trainable": True}
+    params = [spec | {"marks": ["sequence_parallel"]}, spec | {"marks": []}]
+    grads = [[draw(lab, 3, 2), draw(lab, 3, 2)] for _ in range(TP)]
+    by_rank = [{"grads": own} for own in grads]
+    out = lab.run("finalize", ranks=TP, groups=[[0, 1]], params=params, sequence_parallel=True, tp=TP, by_rank=by_rank)
+    for rank, got in enumerate(out):
+        want = [grads[0][0] + grads[1][0], grads[rank][1]]
+        lab.close(got["held"], want, tol=1e-12, what=f"gradients of the marked and the unmarked parameter, rank {rank}")
+
+
 @lab.contract(1, 2, topic="layers")
 @pytest.mark.parametrize("kind", ["column", "row"])
 def test_forward(lab, kind):

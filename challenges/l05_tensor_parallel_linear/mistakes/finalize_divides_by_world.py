@@ -1,0 +1,25 @@
+"""The sum behind your mean is over the group, and you divide it by the number of ranks in the job. That is the same only while
+the group is the whole job."""
+
+
+# file: mini_infra/megatron/core/distributed/finalize_model_grads.py
+def _allreduce_non_tensor_model_parallel_grads(model, config, tp_group):
+    if tp_group.size() == 1:
+        return
+    grads_sum, grads_avg = [], []
+    for chunk in model:
+        for _, param in chunk.named_parameters():
+            grad = param.main_grad if hasattr(param, "main_grad") else param.grad
+            if not param.requires_grad or grad is None:
+                continue
+            if getattr(param, "average_gradients_across_tp_domain", False):
+                grads_avg.append(grad)
+            elif config.sequence_parallel and getattr(param, "sequence_parallel", False):
+                grads_sum.append(grad)
+    for grads, count in ((grads_sum, 1), (grads_avg, dist.get_world_size())):
+        if grads:
+            coalesced = _flatten_dense_tensors(grads)
+            dist.all_reduce(coalesced, group=tp_group)
+            coalesced /= count
+            for grad, synced in zip(grads, _unflatten_dense_tensors(coalesced, grads), strict=True):
+                grad.copy_(synced)

@@ -18,13 +18,14 @@ def _allreduce_non_tensor_model_parallel_grads(
 ) -> None:
     """Complete the gradients of the replicated parameters of all `model` chunks over `tp_group`, in place.
 
-    Two kinds, by a mark on the parameter; the first mark wins where both are set:
+    Two kinds, by a mark on the parameter that is true; the first mark wins where both are:
     `average_gradients_across_tp_domain`: every rank computed the gradient of its own sample;
     `sequence_parallel`, when `config.sequence_parallel` is on too: every rank computed its part of one gradient.
     One coalesced all_reduce a kind, none for a kind without gradients, none in a group of one rank. Order of
     parameters: `named_parameters()` of each chunk. Parameters that are frozen, unmarked or without a gradient stay as
-    they are. The gradient is the tensor in `main_grad`, where the parameter has one, else in `grad`; it keeps its
-    storage, for others hold views of it.
+    they are. The gradient is the tensor in `main_grad`, where the parameter has one (`grad` is then usually None), else
+    in `grad`; it keeps its storage, for others hold views of it, and its dtype. A call's buffer has the dtype to which
+    torch promotes those of its gradients.
     """
     if tp_group.size() == 1:
         return

@@ -64,8 +64,8 @@ class LinearWithGradAccumulationAndAsyncCommunication(torch.autograd.Function):
 
         input [s, b, h], or with `sequence_parallel` [s/tp, b, h], perhaps not contiguous; weight [o, h]; bias [o].
         Returns [s, b, o]. `allreduce_dgrad`: backward sums the input's gradient over `tp_group`; never together with
-        `sequence_parallel`. Saves for backward exactly `input` as it came in, and `weight` (contract 6).
-        Collectives: contract 5.
+        `sequence_parallel`. With neither, as in a group of one, both passes are local. Saves for backward exactly
+        `input` as it came in, and `weight` (contract 6). Collectives: contract 5.
         """
         ctx.save_for_backward(input, weight)
         ctx.use_bias = bias is not None
@@ -88,7 +88,8 @@ class LinearWithGradAccumulationAndAsyncCommunication(torch.autograd.Function):
         grad_output [s, b, o], perhaps not contiguous, not to be written. dinput has the shape of `input`: summed over
         the group with `allreduce_dgrad`, with `sequence_parallel` this rank's part [s/tp, b, h] of that sum. dweight
         [o, h] and dbias [o] sum over the whole sequence; dbias is None without a bias. A frozen weight gets None, and
-        costs no gather. Order of products, posts and waits: contract 7.
+        costs no gather; dinput, with its collective, and dbias are due as ever. An input that needs no gradient changes
+        no call. Order of products, posts and waits: contract 7.
         """
         input, weight = ctx.saved_tensors
         tp_group = ctx.tp_group
@@ -186,8 +187,9 @@ class ColumnParallelLinear(torch.nn.Module):
         input_ [s, b, h], equal on all ranks; with sequence parallelism this rank's [s/tp, b, h]. Returns (output,
         output_bias): output [s, b, o/tp], or [s, b, o] with `gather_output`; output_bias is this rank's bias, not yet
         added, with `skip_bias_add`, else None. `self.allreduce_dgrad` and `self.sequence_parallel` tell the linear
-        function what its backward owes; when neither is set, the input still enters a TP region.
-        Collectives: contract 5.
+        function what its backward owes. With tp > 1 one of them is set: the linear function then owes the copy
+        border's adjoint itself, so that it can overlap. Neither is set only in a group of one, where that border is
+        silent. Collectives: contract 5.
         """
         bias = None if self.skip_bias_add else self.bias
         if self.allreduce_dgrad or self.sequence_parallel:

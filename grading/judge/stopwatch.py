@@ -50,11 +50,23 @@ class Stopwatch:
 
 @contextlib.contextmanager
 def machine_lock(exclusive: bool) -> Iterator[None]:
-    """Keep other gradings on this machine out while a time is taken; ordinary probes share the lock."""
-    path = Path(tempfile.gettempdir()) / f"labs-clock-{os.getuid()}"
+    """Keep other gradings on this machine out while a time is taken; ordinary probes share the lock.
+
+    Everybody passes a gate first, and who wants the machine alone holds it shut while waiting for it: else probes
+    that overlap would keep the clock waiting for ever.
+    """
+    with _locked("gate", fcntl.LOCK_EX) as gate, _locked("clock", fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH):
+        if not exclusive:
+            fcntl.flock(gate, fcntl.LOCK_UN)
+        yield
+
+
+@contextlib.contextmanager
+def _locked(name: str, how: int) -> Iterator[int]:
+    path = Path(tempfile.gettempdir()) / f"labs-{name}-{os.getuid()}"
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
-        yield
+        fcntl.flock(fd, how)
+        yield fd
     finally:
         os.close(fd)

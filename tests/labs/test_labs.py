@@ -1,6 +1,7 @@
 """Each lab of the course: starter FAIL, reference PASS, and two of its known mistakes found and named.
 
-Which two is drawn by a printed seed. `make check-labs` grades all of them.
+Which two is drawn by a printed seed; the reference is graded with that seed too, the mistakes with one that their
+fingerprints are made of. `make check-labs` grades all of them.
 """
 
 import os
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from grading.authoring.batch import Job, grade_jobs
+from grading.authoring.gate import WRITING_SEEDS
 from grading.course.catalog import Course
 from grading.course.trees import patched_tree, reference_tree, starter_tree
 from grading.feedback import diagnose
@@ -33,7 +35,7 @@ def graded(request):
     print(f"MAINLINE_SEED={SEED} draws {drawn(lab)} of {lab.id}")
     trees = {"starter": starter_tree(COURSE, lab), "reference": reference_tree(COURSE, lab)}
     trees |= {name: patched_tree(COURSE, lab, (lab.folder / f"mistakes/{name}.py").read_text()) for name in drawn(lab)}
-    jobs = [Job(name, tree, SEED) for name, tree in trees.items()]
+    jobs = [Job(name, tree, WRITING_SEEDS[0] if name in drawn(lab) else SEED) for name, tree in trees.items()]
     reports = grade_jobs(COURSE, lab, jobs, jailed=jail.status().ok, at_once=2)
     return lab, dict(zip(trees, reports, strict=True))
 

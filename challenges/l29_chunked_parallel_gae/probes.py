@@ -78,8 +78,8 @@ def cost_masked(rewards, values, mask, lab_record):
 
 
 # One repetition of lab.time: the judge's fresh scalar goes into the input, one number comes back.
-def time_gae(rewards, values, weights, lab_scalar):
-    _, returns = ppo_utils.chunked_gae(rewards + lab_scalar, values, 0.99, 0.95, 128)
+def time_gae(rewards, values, weights, lab_scalar, chunk_size=128):
+    _, returns = ppo_utils.chunked_gae(rewards + lab_scalar, values, 0.99, 0.95, chunk_size)
     return float((returns * weights).sum(dtype=torch.float64))
 
 

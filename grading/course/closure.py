@@ -5,6 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from grading.course.marked import CourseError
+from grading.course.syntax import parse
 
 PACKAGE = "mini_infra"
 
@@ -41,7 +42,7 @@ def _needs(root: Path, path: str) -> list[str]:
 def _imports(content: bytes, path: str) -> list[tuple[str, bool, int]]:
     """(dotted name, may also be a plain attribute, line) of all that a file imports from mini_infra."""
     try:
-        tree = ast.parse(content, path)
+        tree = parse(content, path)
     except SyntaxError as error:
         raise CourseError(f"{path}:{error.lineno or 1}: {error.msg}") from None
     except ValueError as error:  # a NUL, in later Pythons

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 
+from grading.course.syntax import parse
+
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 KINDS = {ast.FunctionDef: "function", ast.AsyncFunctionDef: "async function", ast.ClassDef: "class"}
@@ -158,7 +160,7 @@ def is_overload(node: ast.AST) -> bool:
 
 def _parse(text: str) -> ast.Module:
     try:
-        return ast.parse(text)
+        return parse(text)
     except SyntaxError as error:
         raise HoleError(f"line {error.lineno}: {error.msg}" if error.lineno else f"cannot be parsed: {error}") from None
     except (ValueError, RecursionError, MemoryError) as error:

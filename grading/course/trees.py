@@ -10,6 +10,7 @@ from pathlib import Path
 from grading.course.catalog import Course, CourseError, Lab, by_file
 from grading.course.closure import closure
 from grading.course.holes import HoleError, edit, graft
+from grading.course.syntax import parse
 
 Tree = dict[str, bytes]  # POSIX path -> content
 
@@ -207,6 +208,6 @@ def _sections(lab: Lab, patch: str) -> dict[str, str]:
 
 def _docstring_only(text: str) -> bool:
     try:
-        return all(isinstance(node, ast.Expr) for node in ast.parse(text).body)
+        return all(isinstance(node, ast.Expr) for node in parse(text).body)
     except SyntaxError:
         return False

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from grading.course import holes, trees
 from grading.course.catalog import Course, Lab
+from grading.course.syntax import parse
 from grading.delivery.plumbing import Tree
 
 HIDDEN_FOLDERS = ("hidden", "mistakes", "mainline")
@@ -80,7 +81,7 @@ def _definitions(source: bytes) -> dict[str, Node]:
 @lru_cache(maxsize=4096)
 def _functions(content: bytes) -> list[Node]:
     try:
-        return [node for node in ast.walk(ast.parse(content)) if isinstance(node, DEFINITIONS)]
+        return [node for node in ast.walk(parse(content)) if isinstance(node, DEFINITIONS)]
     except (SyntaxError, ValueError):
         return []
 

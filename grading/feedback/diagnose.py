@@ -11,6 +11,7 @@ from itertools import combinations
 from pathlib import Path
 
 from grading.course.catalog import CourseError, Lab
+from grading.course.syntax import parse
 from grading.judge.report import Model, Report
 
 Fingerprint = dict[str, str]
@@ -131,7 +132,7 @@ def texts(lab: Lab) -> dict[str, str]:
 
 def _docstring(path: Path) -> str:
     try:
-        text = ast.get_docstring(ast.parse(path.read_bytes()))
+        text = ast.get_docstring(parse(path.read_bytes()))
     except SyntaxError as error:
         raise CourseError(f"{_shown(path)}:{error.lineno}: {error.msg}") from error
     if not text:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from grading.course.submission import Refusal
+from grading.course.syntax import parse
 from grading.sandbox import fence
 from grading.sandbox.names import Binder, Comprehension, Definition, Scope, imported, literal_getattr, resolve
 
@@ -27,7 +28,7 @@ def lint(path: str, source: str, starter: str, lab: Lab, closure: Iterable[str])
     to read Python's own message, from the run.
     """
     try:
-        tree = ast.parse(source)
+        tree = parse(source)
         judge = _Judge(path, _Starter(path, starter), lab, frozenset(closure))
         judge.run(tree)
     except (SyntaxError, ValueError):
@@ -43,7 +44,7 @@ class _Starter:
     def __init__(self, path: str, source: str):
         self.imports: set[str] = set()
         self.nodes: dict[str, set[str]] = {}
-        tree = ast.parse(source)
+        tree = parse(source)
         self._collect(tree, "")
         for node in ast.walk(tree):
             if isinstance(node, ast.Import | ast.ImportFrom):

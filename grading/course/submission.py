@@ -167,7 +167,7 @@ def _missing(path: str, new: str | None) -> Refusal:
             f"the file is missing; it looks as if it became {shown(new)}: move it back with `git mv` and push again"
         )
     else:
-        reason = "the file is missing; take it back from the lab branch with `git checkout <branch> -- <file>`"
+        reason = f"the file is missing; take it back: `git checkout @{{upstream}} -- {shown(path)}`"
     return Refusal(path, None, reason)
 
 

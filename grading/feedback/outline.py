@@ -151,4 +151,4 @@ def standing(report: Report) -> str:
 
 
 def moved(report: Report) -> str:
-    return f"lab/{report.lab} has moved: git merge lab/{report.lab}" if report.moved else ""
+    return f"lab/{report.lab} has moved: git pull --no-rebase" if report.moved else ""

@@ -185,9 +185,7 @@ def test_a17_renamed(pushed, solved):
 
 def test_a18_deleted_or_untouched(pushed):
     (refusal,) = pushed.refused({}, without=[CORE])
-    assert refusal.reason == (
-        "the file is missing; take it back from the lab branch with `git checkout <branch> -- <file>`"
-    )
+    assert refusal.reason == f"the file is missing; take it back: `git checkout @{{upstream}} -- {CORE}`"
     got = pushed.submission(pushed.tip)
     assert (got.holes_filled, got.not_graded, got.descends) == (False, [], True)
     assert not pushed.grade({CORE: b"# only a comment\n" + pushed.starter[CORE]}).holes_filled

@@ -33,7 +33,7 @@ def grade_jobs(
     with contextlib.ExitStack() as stack:
         idle: queue.Queue[Judge] = queue.Queue()
         for _ in range(min(at_once, len(jobs))):
-            idle.put(stack.enter_context(judge_for(course, lab, jailed)))
+            idle.put(stack.enter_context(judge_for(lab, jailed)))
 
         def one(numbered: tuple[int, Job]) -> Report:
             number, job = numbered

@@ -12,8 +12,8 @@ from typing import Any
 from grading.course.catalog import Course, Lab
 from grading.course.closure import closure
 from grading.course.submission import Refused, Submission
-from grading.course.trees import Tree, reference_tree, starter_tree, stub_message, tree_digest
-from grading.judge.process import Judge
+from grading.course.trees import Tree, reference_tree, run_settings, starter_tree, stub_message, tree_digest
+from grading.judge.process import Judge, wants_reference
 from grading.judge.report import Refusal, Report, TestResult, Verdict
 from grading.sandbox import jail
 from grading.sandbox.lint import lint
@@ -49,7 +49,7 @@ def grade(
 
     `tests` is "hidden" or "public"; `select` is pytest's -k; `jailed=False` runs on this machine as it is and marks
     the report as not counting; `linted=False` is for the attack corpus, which proves that the wall holds alone;
-    `judge` is a process to share (see judge_for).
+    `judge` is a process that is there already: a spare, or one to share (see judge_for).
     """
     begun = time.monotonic()
     starter = starter_tree(course, lab)
@@ -161,15 +161,16 @@ class _Plan:
 
     def _afresh(self, on_event: OnEvent) -> _Run:
         try:
-            with judge_for(self.course, self.lab, self.jailed) as judge:
+            with judge_for(self.lab, self.jailed) as judge:
                 return self._in(judge, on_event)
         except OSError as error:
             return _Run(infra=f"{type(error).__name__}: {error}")
 
     def _in(self, judge: Judge, on_event: OnEvent) -> _Run:
         run = _Run()
-        tree = self.starter | self.submission.blobs
-        for event in judge.run(tree, self.job, self.lab.limits.wall_s + SESSION_SLACK_S):
+        tree, reference = self.starter | self.submission.blobs, reference_tree(self.course, self.lab)
+        timeout_s = self.lab.limits.wall_s + SESSION_SLACK_S
+        for event in judge.run(tree, self.lab.editable_paths, reference, self.job, timeout_s):
             _take(run, event, on_event)
         run.infra = run.infra or self._unexpected(run)
         return run
@@ -187,9 +188,9 @@ class _Plan:
 
 
 @contextlib.contextmanager
-def judge_for(course: Course, lab: Lab, jailed: bool = True) -> Iterator[Judge]:
+def judge_for(lab: Lab, jailed: bool = True) -> Iterator[Judge]:
     """A judge's process for `lab`. Shared by several gradings only where all of them are of the course's own code."""
-    judge = Judge(lab, reference_tree(course, lab), jailed)
+    judge = Judge(run_settings(lab), wants_reference(lab), jailed)
     try:
         yield judge
     finally:

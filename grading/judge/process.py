@@ -1,7 +1,9 @@
-"""The judge's own process, seen from the grading: start it with its jails, hand it a tree and a job, read events.
+"""The judge's own process, seen from the grading: start it with its jails, hand it trees and a job, read events.
 
-A learner's commit gets a process of its own and one job. The course's own trees (reference, mistakes) may share one:
-between two jobs the files that the jail sees at /lab are replaced, and each job runs in a fresh fork on both sides.
+It starts on empty folders and knows of a lab only its run settings, so it can be warmed up before there is anything
+to grade. A learner's commit gets a process of its own and one job. The course's own trees (reference, mistakes) may
+share one: between two jobs the files that the jail sees at /lab are replaced, and each job runs in a fresh fork on
+both sides.
 """
 
 import json
@@ -13,53 +15,79 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from py_compile import PycInvalidationMode
 from typing import Any
 
 from grading.course.catalog import Lab
-from grading.course.trees import Tree, run_settings
+from grading.course.trees import Tree
 
 CLOSE_S = 5.0
+SIDES = ["submission", "reference"]
 Event = dict[str, Any]
 
 
 class Judge:
     """One process of grading.judge.session. Close it; everything it started ends with it."""
 
-    def __init__(self, lab: Lab, reference: Tree | None, jailed: bool):
+    def __init__(self, settings: dict[str, Any], with_reference: bool, jailed: bool):
+        """`settings` are run_settings of a lab; `with_reference`: start the reference's jail at once, too."""
         self._folder = Path(tempfile.mkdtemp(prefix="labs-judge-"))
-        self._editable = set(lab.editable_paths)
-        trees = {"submission": self._folder / "submission"}
-        trees["submission"].mkdir()
-        if reference is not None:
-            trees["reference"] = self._folder / "reference"
-            write_tree(trees["reference"], reference)
-            _compile(trees["reference"], reference)
+        self._reference: Tree = {}
+        for side in SIDES:
+            (self._folder / side).mkdir()
+            (self._folder / side).chmod(0o755)  # whatever our umask: the jail's uid owns nothing
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by close()
         self._events, writing = os.pipe()
         self._buffer = b""
+        self._warm = False
         try:
             self._process = _start(writing, self._errors)
         finally:
             os.close(writing)
-        sides = [side for side in trees if side == "submission" or _wants_reference(lab)]
-        settings = run_settings(lab) | {"trees": {side: str(path) for side, path in trees.items()}}
-        self._tell(settings | {"jailed": jailed, "sides": sides, "events_fd": writing})
+        sides = SIDES if with_reference else SIDES[:1]
+        trees = {side: str(self._folder / side) for side in SIDES}
+        self._tell(settings | {"trees": trees, "jailed": jailed, "sides": sides, "events_fd": writing})
 
-    def run(self, tree: Tree, job: dict[str, Any], timeout_s: float) -> Iterator[Event]:
-        """Lay `tree` out as the submission and grade it: the events of one job, the last is `end` or `infra`."""
-        submission = self._folder / "submission"
-        for entry in submission.iterdir():
-            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-        write_tree(submission, tree)
-        _compile(submission, {path: blob for path, blob in tree.items() if path not in self._editable})
+    def fileno(self) -> int:
+        """Readable once the process is warm, or has ended."""
+        return self._events
+
+    def await_warm(self, timeout_s: float) -> bool:
+        """Are its jails up and torch imported? False when that takes longer, or it has ended."""
+        self._warm = self._warm or self._next(time.monotonic() + timeout_s)["event"] == "warm"
+        return self._warm
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def run(
+        self, tree: Tree, editable: Collection[str], reference: Tree, job: dict[str, Any], timeout_s: float
+    ) -> Iterator[Event]:
+        """Lay `tree` out as the submission and grade it: the events of one job, the last is `end` or `infra`.
+
+        The paths in `editable` are the learner's: no bytecode is made of them here.
+        """
+        self._lay_out("submission", tree, editable)
+        if reference != self._reference:
+            self._lay_out("reference", reference, ())
+            self._reference = reference
         self._tell(job)
         deadline = time.monotonic() + timeout_s
         while (event := self._next(deadline))["event"] not in ("end", "infra"):
-            yield event
+            if event["event"] != "warm":
+                yield event
         yield event
+
+    def _lay_out(self, side: str, tree: Tree, editable: Collection[str]) -> None:
+        """Make the folder that a jail shows at /lab hold `tree` and nothing else."""
+        folder = self._folder / side
+        for entry in folder.iterdir():
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+        write_tree(folder, tree)
+        _compile(folder, {path: blob for path, blob in tree.items() if path not in editable})
 
     def _tell(self, message: dict[str, Any]) -> None:
         """A process that is gone is noticed on its events, with what it said last."""
@@ -112,7 +140,7 @@ def _start(events_fd: int, errors: Any) -> subprocess.Popen[bytes]:
     )
 
 
-def _wants_reference(lab: Lab) -> bool:
+def wants_reference(lab: Lab) -> bool:
     """Do the hidden tests speak of the reference? Then its jail starts at once; else it would when first asked for."""
     return any("reference" in path.read_text(encoding="utf-8") for path in (lab.folder / "hidden").glob("*.py"))
 

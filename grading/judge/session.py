@@ -30,6 +30,7 @@ def main() -> None:
     stage = _stage(settings)
     try:
         _warm_up(stage, settings["sides"])
+        tell("warm")
         for line in sys.stdin:
             tell("end", code=_serve(stage, json.loads(line), tell))
     except Exception as error:

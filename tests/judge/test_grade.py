@@ -33,7 +33,7 @@ def course(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def judge(course):
-    with judge_for(course, course.lab("l01"), jail.status().ok) as shared:
+    with judge_for(course.lab("l01"), jail.status().ok) as shared:
         yield shared
 
 

@@ -71,7 +71,7 @@ def digest(top: Path) -> str:
 
 
 def state(lock: Lock) -> str:
-    """"good", "damaged" (its files are not those of the lock) or "missing"."""
+    """ "good", "damaged" (its files are not those of the lock) or "missing"."""
     if not have(lock):
         return "missing"
     return "good" if digest(folder(lock)) == lock.tree else "damaged"

@@ -105,7 +105,7 @@ def _tar(archive: Path) -> Iterator[Member]:
 
 
 class _Capped(io.RawIOBase):
-    """A stream that ends in an error where it goes on too long: headers of a tar file are read before they are judged."""
+    """A stream that errs where it goes on too long: headers of a tar file are read before they are judged."""
 
     def __init__(self, stream: BinaryIO):
         self._stream, self._left = stream, 2 * MOST_BYTES

@@ -16,7 +16,8 @@ repository: https://github.com/NVIDIA/Megatron-LM
 ref: core_v0.19.2
 version: 0.19.2
 licence: BSD-3-Clause
-anchors: [others read these]
+anchors:
+  megatron/core/a.py::f: {lines: [1, 2], source: 0123456789abcdef}
 """
 SHA = "8c1f0a6d5b3e4f27a9908d1c6b5e4f3a2d1c0b9a"
 

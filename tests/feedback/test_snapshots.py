@@ -5,9 +5,10 @@ from grading.course import snapshots
 from grading.course.catalog import CourseError
 
 
-def test_the_head_of_a_lock_is_read_and_the_rest_left_to_others(course):
+def test_a_lock_is_read(course):
     lock = snapshots.load(course.root)["megatron-core"]
     assert (lock.version, lock.licence, lock.archive, lock.size) == ("0.19.2", "BSD-3-Clause", "", None)
+    assert lock.anchors["megatron/core/a.py::f"].lines == (1, 2)
 
 
 def test_permalink(course):

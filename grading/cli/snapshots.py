@@ -1,0 +1,111 @@
+"""`labs snapshots`: the pinned upstream releases, fetched once into a cache and compared with the course."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grading.cli.common import CourseOption, JsonOption, course_here, show, show_json
+
+if TYPE_CHECKING:
+    from grading.course.snapshots import Lock
+
+INFRA = 3
+app = typer.Typer(help="The pinned upstream releases. Example: labs snapshots fetch")
+NamesArgument = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Default: all.")]
+
+
+@app.command()
+def fetch(
+    names: NamesArgument = None,
+    source: Annotated[
+        str, typer.Option("--from", metavar="REPO", help="A clone or URL, for one that is no package.")
+    ] = "",
+    course: CourseOption = None,
+) -> None:
+    """Bring the pinned releases into the cache, once. Example: labs snapshots fetch megatron-core"""
+    from grading.course import fetch as fetching
+    from grading.course.snapshots import SnapshotError, pick
+
+    missed = 0
+    for lock in pick(course_here(course).root, names or []):
+        try:
+            with _bar(lock) as say:
+                folder = fetching.fetch(lock, say, source if not lock.archive or names else "")
+            show(f"{lock.name} {lock.version}: {folder}")
+        except SnapshotError as error:
+            missed += 1
+            show(f"{lock.name} {lock.version}: {error}")
+    if missed:
+        raise typer.Exit(INFRA)
+
+
+@app.command("list")
+def list_all(course: CourseOption = None, as_json: JsonOption = False) -> None:
+    """What the course pins, and what of it is here. Example: labs snapshots list"""
+    from grading.course import cache
+    from grading.course.snapshots import load
+
+    rows = []
+    for lock in load(course_here(course).root).values():
+        here = str(cache.folder(lock)) if cache.have(lock) else ""
+        rows.append(
+            {**lock.model_dump(include={"name", "version", "licence"}), "anchors": len(lock.anchors), "folder": here}
+        )
+    show_json(rows) if as_json else show(_table(rows, "not fetched"))
+
+
+@app.command()
+def verify(names: NamesArgument = None, course: CourseOption = None, as_json: JsonOption = False) -> None:
+    """Compare the cache with the locks: files and anchors. Example: labs snapshots verify verl"""
+    from grading.course import anchors, cache
+    from grading.course.snapshots import pick
+
+    rows, bad = [], False
+    for lock in pick(course_here(course).root, names or []):
+        state = cache.state(lock)
+        wrong = (
+            [vars(one) for one in anchors.look(lock, cache.folder(lock)) if one.what != "same"]
+            if state == "good"
+            else []
+        )
+        rows.append({"name": lock.name, "version": lock.version, "files": state, "anchors": wrong})
+        bad = bad or state == "damaged" or bool(wrong)
+    if as_json:
+        show_json(rows)
+    else:
+        show(_table([{**row, "anchors": len(row["anchors"]) or "as locked"} for row in rows]))
+        for row in rows:
+            for one in row["anchors"]:
+                show(f"{row['name']}: {one['anchor']} is {one['what']}: {one['why'] or one['new']}")
+    raise typer.Exit(1 if bad else 0)
+
+
+def _table(rows: list[dict], absent: str = "") -> object:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in rows[0] if rows else ["no snapshots"]:
+        table.add_column(name, no_wrap=name != "folder", overflow="fold")
+    for row in rows:
+        table.add_row(*(str(value) if value != "" else absent for value in row.values()))
+    return table
+
+
+def _bar(lock: Lock):
+    """A context whose value is told how many bytes are here; a bar on a terminal's stderr."""
+    from contextlib import contextmanager
+
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    @contextmanager
+    def shown():
+        console = Console(stderr=True)
+        columns = [TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn()]
+        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+            task = bar.add_task(f"{lock.name} {lock.version}", total=lock.size)
+            yield lambda done: bar.update(task, completed=done)
+
+    return shown()

@@ -14,7 +14,10 @@ NAMES = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTI
 
 def shown(path: str) -> str:
     """A name as one printable line: control characters and bytes that are not UTF-8 escaped, long ones cut."""
-    text = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    try:
+        text = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:  # a lone surrogate that stands for no byte
+        text = path.encode("utf-8", "backslashreplace").decode()
     text = "".join(letter if letter.isprintable() else _escape(letter) for letter in text)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 

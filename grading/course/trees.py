@@ -209,5 +209,5 @@ def _sections(lab: Lab, patch: str) -> dict[str, str]:
 def _docstring_only(text: str) -> bool:
     try:
         return all(isinstance(node, ast.Expr) for node in parse(text).body)
-    except SyntaxError:
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from grading.course.catalog import Course, Lab
 from grading.delivery import hub, local, plumbing
 
 HUB = "hub"
+LAB_ID = re.compile(r"l[0-9]{2}")
 
 
 class CloneError(Exception):
@@ -45,8 +47,10 @@ def work_folder(repo: git.Repo) -> Path:
 def lab_here(start: Path) -> str:
     """The id in the `.lab.json` of the work tree around `start`; CloneError where there is none."""
     for folder in [start, *start.parents]:
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            return json.loads((folder / ".lab.json").read_text())["id"]
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+            found = json.loads((folder / ".lab.json").read_text())["id"]
+            if LAB_ID.fullmatch(found):
+                return found
     raise CloneError("which lab? this is no lab's work tree: name one (`labs list`), or go where `labs start` put it")
 
 

@@ -14,6 +14,7 @@ import git
 
 from grading.course import trees
 from grading.course.catalog import Course, CourseError, Lab
+from grading.course.paths import shown
 from grading.course.submission import Refused, Submission, from_commit
 from grading.delivery import plumbing, records
 from grading.delivery.pktline import Answer, Command, Conversation
@@ -118,7 +119,7 @@ def _broken(hub: Hub, command: Command) -> tuple[str, Lab | None]:
     lab_id = command.ref.removeprefix("refs/for/lab/")
     lab = next((lab for lab in hub.course.labs if lab.id == lab_id), None)
     if lab is None:
-        return f"no such lab: {lab_id[:40]}", None
+        return f"no such lab: {shown(lab_id[:40])}", None
     if command.new == ZERO:
         return "there is nothing to delete: a push here grades a commit", None
     if not plumbing.is_commit(hub.repo, command.new):

@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from grading.course.plumbing import GitError, Repository
 from grading.feedback.progress import Standing
 from grading.judge.report import Report
@@ -53,6 +55,7 @@ class LabState:
 
 
 State = dict[str, LabState]  # by lab id
+STATE = TypeAdapter(State)
 
 
 def now() -> str:
@@ -63,18 +66,13 @@ def load(common_dir: Path) -> State:
     """The state of the clone whose shared git directory is `common_dir`; a damaged file is set aside."""
     path = common_dir / "labs" / FILE
     try:
-        raw = json.loads(path.read_text())
-        return {lab: _lab_state(fields) for lab, fields in raw.items()}
+        return STATE.validate_json(path.read_bytes())
     except FileNotFoundError:
         return {}
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except ValueError:
         with contextlib.suppress(OSError):
             path.replace(path.with_suffix(".broken"))
         return {}
-
-
-def _lab_state(fields: dict) -> LabState:
-    return LabState(**{**fields, "attempts": [Mark(**mark) for mark in fields["attempts"]]})
 
 
 def load_here(start: Path) -> State:

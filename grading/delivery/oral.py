@@ -57,8 +57,8 @@ def keep(repo: git.Repo, lab: Lab, file: Path) -> bool:
 def _read(file: Path) -> Form:
     try:
         return Form.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise CloneError(f"{file}: {error}") from None
     except ValidationError as error:
         first = error.errors()[0]
         raise CloneError(f"{file}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        raise CloneError(f"{file}: {error}") from None

@@ -1,10 +1,14 @@
 """git's proc-receive protocol, version 1: pkt-lines in, one answer a command out (gitprotocol-common, githooks)."""
 
+import re
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
 FLUSH = b"0000"
 MAX_LINE = 65_520
+MOST_LINES = 10_000
+HEADER = re.compile(rb"[0-9a-fA-F]{4}")
+COMMAND = re.compile(r"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) (.+)", re.DOTALL)
 
 
 class ProtocolError(Exception):
@@ -48,7 +52,7 @@ class Conversation:
     def commands(self) -> list[Command]:
         """Shake hands, then every command of the push; the push options land in `options`."""
         wants_options = self._shake_hands()
-        commands = [Command(*line.split(" ", 2)) for line in self._section()]
+        commands = [_command(line) for line in self._section()]
         if wants_options:
             self.options = dict(line.partition("=")[::2] for line in self._section())
         return commands
@@ -74,21 +78,30 @@ class Conversation:
     def _section(self) -> list[str]:
         lines = []
         while (line := self._read()) is not None:
+            if len(lines) == MOST_LINES:
+                raise ProtocolError(f"more than {MOST_LINES:,} commands or options in one push")
             lines.append(line)
         return lines
 
     def _read(self) -> str | None:
         header = self.source.read(4)
-        try:
-            length = int(header, 16)
-        except ValueError:
-            raise ProtocolError("git closed the conversation early") from None
+        if not HEADER.fullmatch(header):
+            raise ProtocolError("git closed the conversation early" if len(header) < 4 else "no length of a pkt-line")
+        length = int(header, 16)
         if length == 0:
             return None
         body = self.source.read(length - 4) if 4 <= length <= MAX_LINE else b""
         if len(body) != length - 4:
             raise ProtocolError("a pkt-line was cut short")
-        return body.decode(errors="replace").removesuffix("\n")
+        return body.decode(errors="surrogateescape").removesuffix("\n")
 
     def _write(self, line: str) -> None:
-        self.sink.write(b"%04x" % (len(line.encode()) + 4) + line.encode())
+        body = line.encode(errors="surrogateescape")[: MAX_LINE - 4]
+        self.sink.write(b"%04x" % (len(body) + 4) + body)
+
+
+def _command(line: str) -> Command:
+    match = COMMAND.fullmatch(line)
+    if match is None:
+        raise ProtocolError("a command that is not `old new ref`")
+    return Command(*match.groups())

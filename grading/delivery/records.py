@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import git
+from pydantic import ConfigDict, TypeAdapter
 
 from grading.delivery import plumbing
 from grading.delivery.plumbing import ZERO, RefsMoved, RefUpdate
@@ -30,6 +31,8 @@ TRIES = 20
 @dataclass(frozen=True)
 class Record:
     """What the hub remembers of one grading. `attempt` is None when it counts as none; `when` is ISO 8601 UTC."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
     lab: str
     user: str
@@ -53,10 +56,18 @@ class Record:
         return self.lab, self.user
 
 
+RECORD = TypeAdapter(Record)
+
+
 def user_of(repo: git.Repo, commit: str, name: str = "") -> str:
     """Whose attempt a commit is: `name`, else the committer's mail up to the @; made fit for a ref name."""
-    name = name or (repo.commit(commit).committer.email or "").partition("@")[0]
+    name = name or _mail(repo, commit).partition("@")[0]
     return re.sub(r"[^a-z0-9_-]+", "-", name.lower())[:40].strip("-") or "learner"
+
+
+def _mail(repo: git.Repo, commit: str) -> str:
+    """As git reads it: GitPython knows no commit whose header names an encoding that Python lacks."""
+    return repo.git.show("--no-patch", "--no-show-signature", "--format=%ce", "--end-of-options", commit)
 
 
 def of_commit(repo: git.Repo, commit: str, notes: str = NOTES) -> list[Record]:
@@ -151,4 +162,13 @@ def _note(repo: git.Repo, commit: str, kept: list[Record]) -> RefUpdate:
 
 
 def _parse(note: str) -> list[Record]:
-    return [Record(**json.loads(line)) for line in note.split("\n") if line]
+    return [record for line in note.split("\n") if (record := _read(line)) is not None]
+
+
+def _read(line: str) -> Record | None:
+    """A line that is not whole, or not of a report, is no record: never believed, and its commit is graded again."""
+    with contextlib.suppress(ValueError, TypeError, RecursionError):
+        record = RECORD.validate_python(json.loads(line))
+        Report.model_validate(record.report)
+        return record
+    return None

@@ -44,9 +44,16 @@ def raw_events(rank: Rank) -> list[dict[str, Any]]:
             event = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        if isinstance(event, dict) and all(type(event.get(key)) is kind for key, kind in FIELDS.items()):
+        if _well_formed(event):
             events.append({key: event[key] for key in FIELDS})
     return events
+
+
+def _well_formed(event: Any) -> bool:
+    """Only what the recorder could have written: sums over `numel` must not overflow, a group is of ranks."""
+    if not isinstance(event, dict) or any(type(event.get(key)) is not kind for key, kind in FIELDS.items()):
+        return False
+    return 0 <= event["numel"] < 1 << 62 and all(type(member) is int for member in event["group"])
 
 
 def events_of(rank: Rank) -> list[Event]:

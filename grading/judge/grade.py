@@ -202,7 +202,7 @@ def _take(run: _Run, event: dict[str, Any], on_event: OnEvent) -> None:
         run.expected = event["ids"]
         on_event({"event": "start", "tests": len(run.expected)})
     elif event["event"] == "test":
-        result = TestResult(**event["result"])
+        result = event["result"]
         run.results.append(result)
         told = {"id": result.id, "outcome": result.outcome, "sentence": result.sentence}
         on_event({"event": "test", "index": len(run.results), "of": len(run.expected), **told})

@@ -22,10 +22,18 @@ from typing import Any
 
 from grading.course.catalog import Lab
 from grading.course.trees import Tree
+from grading.judge.report import TestResult
 
 CLOSE_S = 5.0
 SIDES = ["submission", "reference"]
 Event = dict[str, Any]
+FORMS: dict[str, dict[str, type]] = {
+    "warm": {"event": str},
+    "start": {"event": str, "ids": list},
+    "test": {"event": str, "result": dict},
+    "infra": {"event": str, "reason": str},
+    "end": {"event": str, "code": int},
+}
 
 
 class Judge:
@@ -108,7 +116,7 @@ class Judge:
                     return {"event": "infra", "reason": f"the judge ended early: {self._last_words()}"}
                 self._buffer += data
         line, _, self._buffer = self._buffer.partition(b"\n")
-        return json.loads(line)
+        return read_event(line)
 
     def _last_words(self) -> str:
         self._errors.seek(0)
@@ -125,6 +133,18 @@ class Judge:
         os.close(self._events)
         self._errors.close()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def read_event(line: bytes) -> Event:
+    """One line of the judge's process as an event, its test result as a TestResult; what is none is `infra`."""
+    try:
+        event = json.loads(line)
+        form = FORMS[event["event"]]
+        if event.keys() == form.keys() and all(type(event[key]) is kind for key, kind in form.items()):
+            return event | ({"result": TestResult(**event["result"])} if "result" in event else {})
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        pass
+    return {"event": "infra", "reason": f"the judge said what is no event: {line[:80]!r}"}
 
 
 def _start(events_fd: int, errors: Any) -> subprocess.Popen[bytes]:

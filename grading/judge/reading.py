@@ -79,14 +79,17 @@ class Reading:
         ]
         return kind, str(error.get("message"))[:4000], frames
 
+    def _bases(self, error: dict[str, Any]) -> tuple[str, ...]:
+        given = error.get("bases")
+        return tuple(str(base)[:100] for base in (given if isinstance(given, list) else [])[:20])
+
     def _values(self, rank: Rank) -> list[Any]:
         values: list[Any] = []
         for answer in rank.answers:
             if answer.error is not None:
                 kind, text, frames = self._error(answer.error)
                 place = (frames[-1].path, frames[-1].line) if frames else ("", 0)
-                bases = tuple(str(base)[:100] for base in answer.error.get("bases", ())[:20])
-                values.append(front.Error(kind, bases, text, *place))
+                values.append(front.Error(kind, self._bases(answer.error), text, *place))
             elif answer.arrived:
                 values.append(answer.value)
             else:

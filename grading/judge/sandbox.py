@@ -113,8 +113,8 @@ class Sandbox:
         self.control.tell([write_fd], op="collect", path=path)
         os.close(write_fd)
         with os.fdopen(read_fd, "rb") as pipe:
-            (files,) = FrameReader(WireLimits(frame_nbytes=self.limits.frame_mb * MIB)).feed(pipe.read())
-        return {name: bytes(data.numpy()) for name, data in files.items()}
+            (files,) = FrameReader(WireLimits()).feed(pipe.read())
+        return {name: bytes(data.numpy()) for name, data in files}
 
     def close(self) -> None:
         self.control.socket.close()

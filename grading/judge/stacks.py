@@ -24,8 +24,11 @@ def read_stack(rank: Rank, tree: str, source: Path) -> Stack:
 
 
 def frame(path: str, line: int, function: str, source: Path) -> Frame:
-    """One frame of the learner's tree with the text of its line, read from our own copy."""
-    inside = ".." not in Path(path).parts
+    """One frame of the learner's tree with the text of its line, read from our own copy.
+
+    The path is the rank's word: `source / "/etc/passwd"` would be that file, and `/dev/zero` has an endless line.
+    """
+    inside = path.isprintable() and not path.startswith("/") and ".." not in Path(path).parts
     text = linecache.getline(str(source / path), line).strip() if inside else ""
     return Frame(path=path[:300], line=line, function=function[:200], text=text[:200])
 
@@ -47,12 +50,12 @@ def _sentence(rank: Rank, calls: list[re.Match[str]], frames: list[Frame]) -> st
     posted = (
         f" (posted {_place(event['file'], event['line'])})" if event["kind"] == "wait" and event.get("file") else ""
     )
-    return f"{name} waits for {event['op']}{posted} at {here}"
+    return f"{name} waits for {event['op'][:80]}{posted} at {here}"
 
 
 def _place(path: str, line: int) -> str:
     """Short enough for a sentence; the frames below it have the whole path."""
-    return f"{Path(path).name}:{line}"
+    return f"{Path(path).name[-80:]}:{line}"
 
 
 def waiting_for(rank: Rank) -> dict[str, Any] | None:

@@ -87,7 +87,7 @@ class World:
         for rank, given in zip(self.ranks, inputs, strict=True):
             ids[rank.number] = self.control.next_id()
             message = {"id": ids[rank.number], "case": index, "probe": self.request.probe, "inputs": given}
-            rank.outbox = encode(message | {"timed": self.request.timed})
+            rank.outbox = encode(message | {"timed": self.request.timed}, rank.reader.limits)
             rank.answers.append(Answer())
             if not rank.closed:
                 self.selector.modify(rank.channel, selectors.EVENT_READ | selectors.EVENT_WRITE, rank)

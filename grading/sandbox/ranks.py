@@ -22,6 +22,7 @@ from grading.sandbox.wire import FrameReader, WireError, WireLimits, encode
 
 CHUNK_NBYTES = 1 << 20
 MESSAGE_CHARS = 4000
+NAME_CHARS = 200
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def _serve(channel: "_Channel", world: World, store: Any, recorder: Any) -> None
             if request.get("timed"):
                 _repeat(channel, function, inputs, request["id"])
                 continue
-            answer = encode({"id": request["id"], "value": function(**inputs)})
+            answer = encode({"id": request["id"], "value": function(**inputs)}, channel.limits)
         except WireError as error:
             answer = encode({"id": request["id"], "refused": str(error)[:MESSAGE_CHARS]})
         except BaseException as error:
@@ -143,20 +144,18 @@ def _describe(error: BaseException, tree: str) -> dict[str, Any]:
         {
             "path": frame.filename[len(tree) + 1 :],
             "line": frame.lineno or 0,
-            "function": frame.name,
-            "text": frame.line or "",
+            "function": frame.name[:NAME_CHARS],
         }
         for frame in traceback.extract_tb(error.__traceback__)
         if frame.filename.startswith(tree + "/")
     ]
     if isinstance(error, SyntaxError) and error.filename and error.filename.startswith(tree + "/"):
-        place = {"path": error.filename[len(tree) + 1 :], "line": error.lineno or 0, "function": "<module>"}
-        frames.append(place | {"text": (error.text or "").rstrip()})
+        frames.append({"path": error.filename[len(tree) + 1 :], "line": error.lineno or 0, "function": "<module>"})
     try:
         message = error.msg if isinstance(error, SyntaxError) else str(error)
     except Exception as broken:
         message = f"(its message could not be read: {type(broken).__name__})"
-    bases = [base.__name__ for base in type(error).__mro__]
+    bases = [base.__name__[:NAME_CHARS] for base in type(error).__mro__[:20]]
     return {"type": bases[0], "bases": bases, "message": str(message)[:MESSAGE_CHARS], "frames": frames[-20:]}
 
 
@@ -165,7 +164,8 @@ class _Channel:
 
     def __init__(self, fd: int, frame_nbytes: int):
         self._socket = socket.socket(fileno=fd)
-        self._reader = FrameReader(WireLimits(frame_nbytes=frame_nbytes))
+        self.limits = WireLimits(frame_nbytes=frame_nbytes)
+        self._reader = FrameReader(self.limits)
         self._waiting: list[Any] = []
 
     def receive(self) -> Any:

@@ -6,6 +6,7 @@ Everything that arrives from a rank is hostile: each length, count, depth and di
 
 import json
 import math
+import re
 import struct
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ from typing import Any
 HEADER = struct.Struct(">4sIQ")
 MAGIC = b"LABF"
 MIB = 1 << 20
+STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?')
+TENSOR_HEADER_NBYTES = 2048  # of one tensor in the safetensors part: name, dtype, shape, offsets
 
 
 class WireError(ValueError):
@@ -21,30 +24,45 @@ class WireError(ValueError):
 
 @dataclass(frozen=True)
 class WireLimits:
-    """What one frame may hold. Lengths in bytes; `items` counts every value and key of the JSON part."""
+    """What one frame may hold. Lengths in bytes; `items` counts every value and key of the JSON part.
+
+    Both ends hold to them: a value that is too much for a frame is refused by name where it is encoded, so that
+    only tampering breaks them where it is decoded.
+    """
 
     frame_nbytes: int = 32 * MIB
     json_nbytes: int = 8 * MIB
     depth: int = 16
     items: int = 500_000
+    tensors: int = 10_000
     string_chars: int = 100_000
     digits: int = 20
 
 
-def encode(value: Any) -> bytes:
+def encode(value: Any, limits: WireLimits | None = None) -> bytes:
     """One frame holding `value`: None, bool, int, float, str, list, tuple, dict with str keys, torch.Tensor.
 
-    Raises WireError naming the type of anything else: a Work handle, a future, a numpy scalar is no answer.
+    Raises WireError naming the type of anything else (a Work handle, a future, a numpy scalar is no answer), or what
+    there is too much of.
     """
+    limits = limits or WireLimits()
     tensors: dict[str, Any] = {}
-    text = json.dumps(_to_json(value, tensors, "answer"), separators=(",", ":"), allow_nan=False).encode()
-    return _pack(text, _save(tensors))
+    tree = _to_json(value, tensors, "answer", _Budget(limits), 0)
+    text = json.dumps(tree, separators=(",", ":"), allow_nan=False).encode()
+    if len(text) > limits.json_nbytes:
+        raise WireError(f"an answer of {len(text):,} bytes without its tensors; {limits.json_nbytes:,} are allowed")
+    blob = _save(tensors)
+    if len(text) + len(blob) > limits.frame_nbytes:
+        raise WireError(f"an answer of {len(text) + len(blob):,} bytes; {limits.frame_nbytes:,} are allowed")
+    return _pack(text, blob)
 
 
 def decode(payload: bytes, text_nbytes: int, limits: WireLimits) -> Any:
     """The value of a frame's body (`text_nbytes` of JSON, the rest safetensors). Raises WireError."""
-    tree = _parse(payload[:text_nbytes], limits)
-    tensors = _load(payload[text_nbytes:])
+    text = payload[:text_nbytes]
+    _refuse_many(text, limits)
+    tree = _parse(text, limits)
+    tensors = _load(payload[text_nbytes:], min(limits.tensors, text.count(b'"$tensor"')))
     value = _from_json(tree, tensors, _Budget(limits), 0)
     if tensors:
         raise WireError(f"{len(tensors)} tensors in the frame that its JSON part does not name")
@@ -91,7 +109,8 @@ def _pack(text: bytes, blob: bytes) -> bytes:
     return HEADER.pack(MAGIC, len(text), len(blob)) + text + blob
 
 
-def _to_json(value: Any, tensors: dict[str, Any], at: str) -> Any:
+def _to_json(value: Any, tensors: dict[str, Any], at: str, budget: "_Budget", depth: int) -> Any:
+    budget.spend(1, depth)
     kind = type(value)
     if value is None or kind in (bool, str):
         return value
@@ -102,20 +121,25 @@ def _to_json(value: Any, tensors: dict[str, Any], at: str) -> Any:
     if kind is float:
         return value if math.isfinite(value) else {"$float": str(value)}
     if kind in (list, tuple):
-        items = [_to_json(item, tensors, f"{at}[{index}]") for index, item in enumerate(value)]
+        below = depth + 1
+        if kind is tuple:  # a list in a tag
+            budget.spend(1, below)
+            below += 1
+        items = [_to_json(item, tensors, f"{at}[{index}]", budget, below) for index, item in enumerate(value)]
         return items if kind is list else {"$tuple": items}
     if kind is dict:
-        return {_key(key, at): _to_json(item, tensors, f"{at}[{key!r}]") for key, item in value.items()}
-    return {"$tensor": _add_tensor(value, tensors, at)}
+        budget.spend(len(value), depth)
+        return {_key(k, at): _to_json(v, tensors, f"{at}[{k!r:.50}]", budget, depth + 1) for k, v in value.items()}
+    return {"$tensor": _add_tensor(value, tensors, at, budget.limits)}
 
 
 def _key(key: Any, at: str) -> str:
     if type(key) is not str or key.startswith("$"):
-        raise WireError(f"{at} has the key {key!r}; keys are strings that do not start with $")
+        raise WireError(f"{at} has the key {key!r:.50}; keys are strings that do not start with $")
     return key
 
 
-def _add_tensor(value: Any, tensors: dict[str, Any], at: str) -> str:
+def _add_tensor(value: Any, tensors: dict[str, Any], at: str, limits: WireLimits) -> str:
     import torch
 
     if not isinstance(value, torch.Tensor):
@@ -123,6 +147,8 @@ def _add_tensor(value: Any, tensors: dict[str, Any], at: str) -> str:
         raise WireError(f"{at} is a {type(value).__name__}; {kinds}")
     if value.layout is not torch.strided:
         raise WireError(f"{at} is a tensor of layout {value.layout}; return a dense one")
+    if len(tensors) == limits.tensors:
+        raise WireError(f"more than {limits.tensors:,} tensors; return them as one")
     name = str(len(tensors))
     tensors[name] = value.detach().resolve_conj().resolve_neg().contiguous().clone()
     return name
@@ -136,9 +162,12 @@ def _save(tensors: dict[str, Any]) -> bytes:
     return save(tensors)
 
 
-def _load(blob: bytes) -> dict[str, Any]:
+def _load(blob: bytes, named: int) -> dict[str, Any]:
+    """The tensors of a frame, of which its JSON part names so many."""
     if not blob:
         return {}
+    if int.from_bytes(blob[:8], "little") > TENSOR_HEADER_NBYTES * named:
+        raise WireError(f"a tensor part that describes more than the {named} tensors which the JSON part names")
     from safetensors import SafetensorError
     from safetensors.torch import load
 
@@ -146,6 +175,16 @@ def _load(blob: bytes) -> dict[str, Any]:
         return load(blob)
     except (SafetensorError, ValueError, KeyError, RuntimeError, TypeError, AttributeError) as error:
         raise WireError(f"a tensor part that safetensors refuses: {error}") from None
+
+
+def _refuse_many(text: bytes, limits: WireLimits) -> None:
+    """Count before json.loads builds: the 3 bytes of an empty list in a list become 64. Commas in strings are none."""
+
+    def marks(part: bytes) -> int:
+        return sum(part.count(mark) for mark in (b",", b"[", b"{"))
+
+    if marks(text) > limits.items and marks(STRING.sub(b"", text)) > limits.items:
+        raise WireError(f"more than {limits.items:,} values in one frame")
 
 
 def _parse(text: bytes, limits: WireLimits) -> Any:
@@ -169,7 +208,9 @@ def _parse(text: bytes, limits: WireLimits) -> Any:
         return dict(items)
 
     try:
-        return json.loads(text, parse_int=integer, parse_float=number, parse_constant=constant, object_pairs_hook=pairs)
+        return json.loads(
+            text.decode(), parse_int=integer, parse_float=number, parse_constant=constant, object_pairs_hook=pairs
+        )
     except RecursionError:
         raise WireError(f"values nested deeper than {limits.depth}") from None
     except WireError:

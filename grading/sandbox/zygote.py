@@ -23,6 +23,7 @@ from grading.sandbox.ranks import Channels, World, receive_message, run, send_me
 CHANNELS = 4
 POLL_S = 0.005
 COLLECT_NBYTES = 16 << 20
+COLLECT_FILES = 1000
 
 
 def main(control_fd: int) -> None:
@@ -166,7 +167,7 @@ class _Zygote:
 
         from grading.sandbox.wire import encode
 
-        files = {name: torch.tensor(bytearray(data), dtype=torch.uint8) for name, data in _plain_files(path)}
+        files = [[name, torch.tensor(bytearray(data), dtype=torch.uint8)] for name, data in _plain_files(path)]
         with os.fdopen(fds[0], "wb") as out:
             out.write(encode(files))
 
@@ -226,7 +227,7 @@ def _plain_files(folder: str) -> list[tuple[str, bytes]]:
             fd = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             with os.fdopen(fd, "rb") as file:
                 data = file.read(left + 1)
-            if len(data) > left:
+            if len(data) > left or len(found) == COLLECT_FILES:
                 break
             left -= len(data)
             found.append((entry.name, data))

@@ -1,5 +1,6 @@
 """The local hub: a bare repository whose proc-receive hook grades `git push hub HEAD:refs/for/lab/l05`."""
 
+import contextlib
 import json
 import os
 import shlex
@@ -21,6 +22,7 @@ from grading.delivery.pktline import Answer, Command, Conversation
 from grading.delivery.plumbing import ZERO, Tree
 from grading.delivery.publish import Published, publish
 from grading.delivery.records import Record
+from grading.delivery.turns import turn
 from grading.feedback.advice import Attempt, advise, topics
 from grading.feedback.terminal import render_text
 from grading.judge.grade import grade
@@ -104,7 +106,7 @@ def _answer(hub: Hub, command: Command, options: dict[str, str]) -> Answer:
         known = records.find(hub.repo, command.new, lab.id, user)
         result = known or _graded(hub, lab, command.new, user)
     except Exception as error:  # whatever it was, it is ours: the learner's push says so and counts nothing
-        with (Path(hub.repo.git_dir) / ERRORS).open("a") as log:
+        with contextlib.suppress(OSError), (Path(hub.repo.git_dir) / ERRORS).open("a") as log:
             traceback.print_exc(file=log)
         return Answer(command, reason=f"the hub failed ({type(error).__name__}), nothing was counted: push again")
     if known:
@@ -131,7 +133,8 @@ def _graded(hub: Hub, lab: Lab, commit: str, user: str) -> Record:
     hub.say(f"grading {lab.branch} at {commit[:7]} …")
     starter = trees.starter_tree(hub.course, lab, hub.engine)
     answer = _submission(hub, lab, commit, starter)
-    report = grade(hub.course, lab, answer, jailed=hub.jailed, on_event=_progress(hub.say))
+    with turn(Path(hub.repo.git_dir), hub.say):
+        report = grade(hub.course, lab, answer, jailed=hub.jailed, on_event=_progress(hub.say))
     report = records.public(report.model_copy(update={"commit": commit}), starter)
     counted = report.verdict in records.COUNTED
     before = [attempt_of(one) for one in records.attempts(hub.repo, lab.id, user)]

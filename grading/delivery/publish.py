@@ -1,7 +1,6 @@
 """Publishing: lab branches as roots of their own, append-only, the same SHAs on any machine."""
 
 import contextlib
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from grading.delivery import plumbing
 from grading.delivery.leaks import Guard
 from grading.delivery.plumbing import ZERO, RefsMoved, RefUpdate, Tree
 from grading.delivery.stream import Stream
+from grading.sandbox.scratch import Scratch
 
 WHO = "Mainline <labs@mainline.invalid>"
 EPOCH = 1_735_689_600  # 2025-01-01 UTC; version n of a branch is dated n days later
@@ -75,11 +75,11 @@ def publish_to(course: Course, labs: Sequence[Lab], to: str, start: Path, engine
     if Path(to).is_dir():
         return publish(course, labs, Path(to), engine)
     url = _url(to, start)
-    with tempfile.TemporaryDirectory(prefix="labs-publish-") as folder:
+    with Scratch() as folder:
         local = git.Repo.init(folder, bare=True)
         with _refused_by(url):
             local.git.fetch("--quiet", url, "+refs/heads/lab/*:refs/heads/lab/*")
-        published = publish(course, labs, Path(folder), engine)
+        published = publish(course, labs, folder, engine)
         specs = [f"refs/heads/{one.branch}:refs/heads/{one.branch}" for one in published if one.changed]
         if specs:
             with _refused_by(url):

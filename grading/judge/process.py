@@ -23,6 +23,7 @@ from typing import Any
 from grading.course.catalog import Lab
 from grading.course.trees import Tree
 from grading.judge.report import TestResult
+from grading.sandbox.scratch import Scratch
 
 CLOSE_S = 5.0
 SIDES = ["submission", "reference"]
@@ -41,7 +42,9 @@ class Judge:
 
     def __init__(self, settings: dict[str, Any], with_reference: bool, jailed: bool):
         """`settings` are run_settings of a lab; `with_reference`: start the reference's jail at once, too."""
-        self._folder = Path(tempfile.mkdtemp(prefix="labs-judge-"))
+        self._scratch = Scratch()
+        self._folder = self._scratch.path
+        self._folder.chmod(0o755)
         self._reference: Tree = {}
         for side in SIDES:
             (self._folder / side).mkdir()
@@ -132,7 +135,7 @@ class Judge:
             self._process.wait()
         os.close(self._events)
         self._errors.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._scratch.close()
 
 
 def read_event(line: bytes) -> Event:

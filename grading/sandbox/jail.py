@@ -19,7 +19,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,6 +26,7 @@ from types import SimpleNamespace
 from grading.sandbox import binds
 from grading.sandbox.cgroup import Group, make_group
 from grading.sandbox.remedies import fix_for
+from grading.sandbox.scratch import Scratch
 from grading.sandbox.seccomp import NoSeccomp, filter_program
 from grading.sandbox.slots import NoSlot, Slot, take_slot
 from grading.sandbox.spec import ENVIRONMENT, JailSpec, arguments, processes, rlimits
@@ -60,6 +60,7 @@ class Jail:
     tmp: str = "/tmp"
     _slot: Slot | None = None
     _group: Group | None = None
+    _scratch: Scratch | None = None
     _pidfd: int | None = None
     _stderr: bytes = b""
     _kills: int = 0
@@ -77,8 +78,8 @@ class Jail:
             self._group.remove()
         if self._slot:
             self._slot.release()
-        if self.tmp != "/tmp":
-            shutil.rmtree(self.tmp, ignore_errors=True)
+        if self._scratch:
+            self._scratch.close()
 
     def memory_kills(self) -> int:
         """How many processes the memory limit of the whole jail has killed so far; remembered when it is gone."""
@@ -204,7 +205,8 @@ def _admit(spec: JailSpec, slot: Slot, process: subprocess.Popen, info: int, blo
 
 def _start_plain(spec: JailSpec, control_fd: int, program: str) -> Jail:
     """The same zygote as a plain process: same Python path, same environment, nothing held back."""
-    folder = tempfile.mkdtemp(prefix="labs-")
+    scratch = Scratch()
+    folder = str(scratch.path)
     engine = Path(folder, "engine/grading")
     for name in binds.engine_files(spec.engine):  # copies, lest the repository's root come onto the path with them
         (engine / name).parent.mkdir(parents=True, exist_ok=True)
@@ -213,7 +215,7 @@ def _start_plain(spec: JailSpec, control_fd: int, program: str) -> Jail:
     command = [sys.executable, *PYTHON_FLAGS, "-c", _with_path([str(engine.parent), *sites], program)]
     process = _popen(command, {**ENVIRONMENT, "HOME": folder, **spec.env}, folder, (control_fd,))
     confinement = {"uid": None, "rlimits": {"core": 0}}
-    return Jail(process, process.pid, None, confinement, lab=str(spec.tree), tmp=folder)
+    return Jail(process, process.pid, None, confinement, lab=str(spec.tree), tmp=folder, _scratch=scratch)
 
 
 def _popen(command: list[str], env: dict[str, str], cwd: str, descriptors: tuple[int, ...]) -> subprocess.Popen:
@@ -285,8 +287,9 @@ def _try_jail() -> bytes:
     )
     ours, theirs = socket.socketpair()
     limits = SimpleNamespace(ranks=1, memory_mb=512, tmp_mb=1, shm_mb=1)
-    with ours, theirs, tempfile.TemporaryDirectory() as tree:
-        spec = JailSpec(Path(tree), Path(__file__).parents[1], [], limits, files=False)
+    with ours, theirs, Scratch() as tree:
+        tree.chmod(0o755)
+        spec = JailSpec(tree, Path(__file__).parents[1], [], limits, files=False)
         jail = _start(spec, theirs.fileno(), True, program.format(fd=theirs.fileno()))
         theirs.close()
         try:

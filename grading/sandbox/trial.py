@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import signal
 import socket
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace, TracebackType
 
 from grading.sandbox import jail as jails
 from grading.sandbox.jail import Jail, JailError, JailSpec
+from grading.sandbox.scratch import Scratch
 
 TMP_MB, SHM_MB = 4, 2
 ATTEMPT_S = 20.0
@@ -60,14 +60,13 @@ class Trial:
     def __init__(
         self, memory_mb: int = 512, tmp_mb: int = 4, shm_mb: int = 2, files: bool = True, timeout_s: float = 8
     ):
-        self._tree = tempfile.TemporaryDirectory(prefix="labs-")
-        self.tree = Path(self._tree.name)
+        self._tree = Scratch()
+        self.tree = self._tree.path
         limits = SimpleNamespace(ranks=1, memory_mb=memory_mb, tmp_mb=TMP_MB, shm_mb=SHM_MB)
         self.spec = JailSpec(self.tree, Path(__file__).parents[1], [], limits, files)
         self.jail: Jail
 
     def __enter__(self) -> Trial:
-        self._tree.__enter__()
         self.tree.chmod(0o755)
         self._control, theirs = socket.socketpair()
         with theirs:
@@ -80,7 +79,7 @@ class Trial:
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.jail.kill()
         self._control.close()
-        self._tree.__exit__(kind, error, trace)
+        self._tree.close()
 
     def attempt(self, source: str) -> object:
         """What `source` left in the name `answer` (JSON), "Type: message" of its exception, or Killed.

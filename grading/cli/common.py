@@ -20,6 +20,8 @@ USER_ERRORS = [
     ("grading.delivery.clone", "CloneError"),
     ("grading.delivery.hub", "HubError"),
     ("grading.delivery.publish", "PublishError"),
+    ("grading.delivery.github.event", "EventError"),
+    ("grading.delivery.github.forge", "ForgeError"),
 ]
 PIPE_WIDTH = 100
 CourseOption = Annotated[Path | None, typer.Option("--course", metavar="PATH", help="The course, when not found here.")]

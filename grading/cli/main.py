@@ -8,7 +8,7 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
 
 import typer
 
-from grading.cli import browse, hub, maintain, snapshots, work
+from grading.cli import browse, github, hub, maintain, snapshots, work
 
 USAGE = 4
 app = typer.Typer(
@@ -24,6 +24,7 @@ for group in (browse, work, maintain):
     group.add_to(app)
 app.add_typer(hub.app, name="hub", rich_help_panel=None)
 app.add_typer(snapshots.app, name="snapshots", rich_help_panel=None)
+app.add_typer(github.app, name="github", rich_help_panel=None)
 
 
 def main() -> None:

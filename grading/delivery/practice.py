@@ -60,6 +60,11 @@ def solution(repo: git.Repo, course: Course, lab: Lab, anyway: bool) -> str:
             left = course.solution_after - len(state.attempts)
             raise CloneError(f"after a PASS or {left} more attempts; `labs solution {lab.id} --anyway` is recorded")
         state.solution = state.solution or f"{'earned' if earned else 'anyway'} {local.now()}"
+    return reference_diff(course, lab)
+
+
+def reference_diff(course: Course, lab: Lab) -> str:
+    """The reference as a unified diff against the starter."""
     return _diff(trees.starter_tree(course, lab), trees.reference_tree(course, lab), lab.editable_paths)
 
 

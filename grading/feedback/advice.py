@@ -56,7 +56,7 @@ def advise(
     """
     topic = hints.topic_of(report)
     return Advice(
-        diagnosis=_diagnosis(lab, report),
+        diagnosis=diagnose.of(lab, report),
         topic=topic,
         hint=_hint(course, lab, report, topic, attempts, asked or {}),
         exam=_exam(course, lab, report),
@@ -69,12 +69,6 @@ def advise(
 def topics(report: Report) -> list[str]:
     """The topics of the failing tests, for the Attempt that remembers this report."""
     return list(dict.fromkeys(test.topic for test in report.failed if test.topic))
-
-
-def _diagnosis(lab: Lab, report: Report) -> Diagnosis | None:
-    if report.verdict not in (Verdict.FAIL, Verdict.TIMEOUT) or outline.common(report):
-        return None
-    return diagnose.nearest(diagnose.fingerprint(report), diagnose.load(lab), diagnose.texts(lab))
 
 
 def _hint(

@@ -84,6 +84,11 @@ def _seals(advice: Advice) -> str:
     return " · ".join(f"{'🟢' if earned else '⚪'} {name.title()} seal" for name, earned in advice.seals.items())
 
 
+def with_seal(comment: str, name: str) -> str:
+    """A rendered comment with one more seal earned."""
+    return comment.replace(f"⚪ {name.title()} seal", f"🟢 {name.title()} seal", 1)
+
+
 def _places(refusals: list[Refusal]) -> str:
     rows = [f"- {code(_place(one.path, one.line))}: {inline(one.reason, 600)}" for one in refusals[:SHOWN]]
     return "\n".join(rows + _more(len(refusals)))

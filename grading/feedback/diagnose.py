@@ -12,7 +12,8 @@ from pathlib import Path
 
 from grading.course.catalog import CourseError, Lab
 from grading.course.syntax import parse
-from grading.judge.report import Model, Report
+from grading.feedback import outline
+from grading.judge.report import Model, Report, Verdict
 
 Fingerprint = dict[str, str]
 Stored = dict[str, dict[str, str]]
@@ -28,6 +29,13 @@ class Diagnosis(Model):
     name: str
     text: str
     distance: float
+
+
+def of(lab: Lab, report: Report) -> Diagnosis | None:
+    """The known mistake that a failing report looks like; none where one plain reason explains every failure."""
+    if report.verdict not in (Verdict.FAIL, Verdict.TIMEOUT) or outline.common(report):
+        return None
+    return nearest(fingerprint(report), load(lab), texts(lab))
 
 
 def fingerprint(report: Report) -> Fingerprint:
@@ -100,12 +108,22 @@ def clash(stored: Mapping[str, Stored]) -> list[tuple[str, str]]:
 
 def load(lab: Lab) -> dict[str, Stored]:
     """The lab's stored mistakes by name; none where the catalogue is sealed or nothing was written yet."""
+    mistakes = _file(lab)[1]
+    return {name: {key: dict(statuses) for key, statuses in one.items()} for name, one in mistakes.items()}
+
+
+def test_ids(lab: Lab) -> list[str]:
+    """The lab's hidden tests in order, as the file lists them; none before it was written."""
+    return _file(lab)[0]
+
+
+def _file(lab: Lab) -> tuple[list[str], dict[str, Stored]]:
     path = lab.folder / "fingerprints.json"
     if not path.is_file():
-        return {}
+        return [], {}
     try:
-        mistakes = json.loads(path.read_text(encoding="utf-8"))["mistakes"]
-        return {name: {key: dict(statuses) for key, statuses in one.items()} for name, one in mistakes.items()}
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return [str(one) for one in content["tests"]], {name: dict(one) for name, one in content["mistakes"].items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         says = f"not a fingerprint file; write it with `labs check {lab.id} --write`"
         raise CourseError(f"{_shown(path)}: {says}") from error

@@ -132,9 +132,15 @@ A layer is passed when its points were reached in the learner's own words. The e
 
 def examiner_script(lab: Lab, questions: list[Question], diff: str, answers: bool, locks: Mapping[str, Lock]) -> str:
     """Markdown for a human examiner or an AI tutor. `answers`: with `look_for`, for the examiner's eyes."""
+    parts = [sheet(lab, questions, answers, locks)]
+    parts += ["## How to record it", _record(lab, questions), "## The learner's patch", fence(diff, 200_000, "diff")]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def sheet(lab: Lab, questions: list[Question], answers: bool, locks: Mapping[str, Lock]) -> str:
+    """The protocol and the questions, as Markdown."""
     parts = [f"# Oral exam: {lab.id} {lab.title}", PROTOCOL]
     parts += [_ask(number, one, answers, locks) for number, one in enumerate(questions, 1)]
-    parts += ["## How to record it", _record(lab, questions), "## The learner's patch", fence(diff, 200_000, "diff")]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 

@@ -1,0 +1,101 @@
+"""What the workflows call. Each command takes an event file and the environment, so each runs anywhere."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grading.cli.common import CourseOption, course_here, show
+
+app = typer.Typer(help="What the GitHub workflows call.", no_args_is_help=True, rich_markup_mode=None)
+EventOption = Annotated[
+    Path, typer.Option("--event", metavar="FILE", envvar="GITHUB_EVENT_PATH", help="The payload of the event.")
+]
+
+
+@app.command()
+def grade(
+    event: EventOption,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the artifact goes.")],
+    repo: Annotated[Path, typer.Option("--repo", metavar="DIR", help="A clone whose origin has the pull request.")],
+    no_jail: Annotated[bool, typer.Option("--no-jail", help="Run without a jail; the verdict does not count.")] = False,
+    course: CourseOption = None,
+) -> None:
+    """Grade a pull request's head. Example: labs github grade --event event.json --repo . --out report"""
+    from grading.delivery.github import gradejob, workflow
+    from grading.delivery.github.event import PullEvent, read
+
+    told = read(event, PullEvent)
+    pull = told.pull_request or _forge(told).pull(told.number)
+    done = gradejob.run(course_here(course), repo, told.repository.full_name, pull, out, _run_id(), not no_jail)
+    workflow.output("graded", "false" if done.report is None else "true")
+    if done.report is None:
+        workflow.notice(done.nothing)
+        workflow.summary(done.nothing)
+    else:
+        show(f"{done.report.lab} {pull.head.sha[:10]}: {done.report.verdict} in {done.report.seconds:.1f} s")
+
+
+@app.command()
+def review(
+    event: EventOption,
+    artifact: Annotated[Path, typer.Option("--artifact", metavar="PATH", help="The folder or zip of the report.")],
+    course: CourseOption = None,
+) -> None:
+    """Post a report. Example: labs github review --event event.json --artifact report"""
+    from grading.delivery.github import parcel, workflow
+    from grading.delivery.github import review as reviewing
+    from grading.delivery.github.event import EventError, PullEvent, read
+
+    told, found = read(event, PullEvent), course_here(course)
+    forge = _forge(told)
+    pull = forge.pull(told.number)
+    if pull.lab_id is None:
+        raise EventError(f"pull request {pull.number} is for no lab")
+    lab, head = found.lab(pull.lab_id), (told.pull_request or pull).head.sha
+    try:
+        read_parcel = parcel.read(artifact, lab, told.repository.full_name, pull.number, head, _run_id())
+        done = reviewing.review(found, lab, forge, pull, read_parcel)
+    except parcel.ParcelError as error:
+        done = reviewing.infra(lab, forge, pull, str(error))
+    for warning in done.warnings:
+        workflow.warning(warning)
+    show("the pull request has moved on: nothing is posted" if done.stale else f"posted {done.verdict}")
+    raise typer.Exit(3 if done.verdict == "INFRA" else 0)
+
+
+@app.command()
+def chatops(event: EventOption, course: CourseOption = None) -> None:
+    """Answer a comment that is a command. Example: labs github chatops --event event.json"""
+    from grading.delivery.github import chatops as desk
+    from grading.delivery.github import workflow
+    from grading.delivery.github.event import CommentEvent, read
+
+    told = read(event, CommentEvent)
+    done = desk.answer(course_here(course), _forge(told), told)
+    if done.regrade:
+        workflow.output("regrade", str(done.regrade))
+    show(f"answered with {done.reaction}" if done.reaction else "not a command")
+
+
+@app.command()
+def regrade(event: EventOption, pr: Annotated[int, typer.Option("--pr", metavar="N", min=1)]) -> None:
+    """Start a new grading of a pull request. Example: labs github regrade --event event.json --pr 7"""
+    from grading.delivery.github.event import CommentEvent, read
+
+    told = read(event, CommentEvent)
+    _forge(told).dispatch("grade.yml", told.repository.default_branch, {"pr": str(pr)})
+    show(f"pull request {pr} is graded again")
+
+
+def _forge(told):
+    from grading.delivery.github.forge import Forge
+
+    return Forge.here(told.repository.full_name)
+
+
+def _run_id() -> str:
+    return os.environ.get("GITHUB_RUN_ID", "")

@@ -1,0 +1,17 @@
+"""Sends a frame's header with a length beyond the cap.
+
+lint: REFUSED
+wall: TAMPER
+defends: P7
+"""
+
+import struct
+import sys
+
+
+def _hole(grad_output, ctx):
+    frame = sys._getframe()
+    while "channel" not in frame.f_locals:
+        frame = frame.f_back
+    frame.f_locals["channel"].send_bytes(struct.pack(">4sIQ", b"LABF", 1 << 30, 0) + b" " * 64)
+    return _right(grad_output, ctx)

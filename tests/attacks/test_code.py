@@ -1,0 +1,84 @@
+"""Hostile code in the graded file: each case by the whole path, then with the lint skipped, on one warm judge.
+
+After each case an honest patch passes and a wrong one fails on the same judge, and nothing is left of the case.
+"""
+
+import re
+import tempfile
+import time
+
+import pytest
+from hostile import HOOKS, PROBE_S, Case, Ground, cases, patched, told
+
+from grading.course.catalog import Course, find_course
+from grading.course.trees import reference_tree
+from grading.judge.grade import grade
+from grading.judge.process import Judge
+from grading.judge.report import Report
+
+SLACK_S = 2.0  # over the limit of each test that was run
+PROPERTIES = {f"P{number}" for number in range(1, 15)}
+ALL = cases()
+
+
+@pytest.fixture(scope="module")
+def course(pytestconfig) -> Course:
+    return find_course(pytestconfig.rootpath)
+
+
+@pytest.fixture(scope="module")
+def ground(course, tmp_path_factory):
+    """ground(lab id) -> (lab, its Ground): a judge a lab, all in one temporary folder of this module's own."""
+    before, tempfile.tempdir = tempfile.tempdir, str(tmp_path_factory.mktemp("judges"))
+    made: dict[str, tuple] = {}
+
+    def of(lab_id: str):
+        if lab_id not in made:
+            lab = course.lab(lab_id)
+            lab = lab.model_copy(update={"limits": lab.limits.model_copy(update={"probe_s": PROBE_S})})
+            judge = Judge(lab, reference_tree(course, lab), jailed=True)
+            made[lab_id] = (lab, judge)
+            assert graded(course, lab, judge, "").verdict == "PASS"  # warm now
+            made[lab_id] = (lab, Ground(judge))
+        return made[lab_id]
+
+    yield of
+    tempfile.tempdir = before
+    for _, stood in made.values():
+        (stood.judge if isinstance(stood, Ground) else stood).close()
+
+
+def graded(course, lab, judge, source: str, linted: bool = False) -> Report:
+    answer = patched(course, lab, source)
+    return grade(course, lab, answer, judge=judge, linted=linted, select=HOOKS[lab.id].select)
+
+
+def held(report: Report, wanted: frozenset[str], took_s: float) -> None:
+    """The verdict is one of those wanted, and came in time."""
+    words = f"{report.verdict} {report.reason} {[(test.kind, test.message) for test in report.tests]}"
+    assert report.verdict in wanted, f"wanted {' or '.join(sorted(wanted))}, got {words} {report.refusals}"
+    assert took_s <= max(1, len(report.tests)) * PROBE_S + SLACK_S, f"{took_s:.1f} s: {words}"
+
+
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.id)
+def test_case(case: Case, course, ground):
+    lab, stood = ground(case.lab)
+    for linted, wanted in ((True, case.lint), (False, case.wall)):
+        begun = time.monotonic()
+        report = graded(course, lab, stood.judge, case.source, linted)
+        held(report, wanted, time.monotonic() - begun)
+    assert re.search(case.says, told(report)), told(report)
+    assert stood.changes() == []
+    assert graded(course, lab, stood.judge, "").verdict == "PASS"
+    assert graded(course, lab, stood.judge, HOOKS[lab.id].wrong).verdict == "FAIL"
+
+
+def test_every_property_is_attacked_and_every_row_of_the_table_has_a_case():
+    assert {name for case in ALL for name in case.defends} == PROPERTIES
+    assert {case.id[:3] for case in ALL} >= {f"B{number:02}" for number in range(1, 71)}
+
+
+def test_every_case_expects_what_the_judge_can_say():
+    verdicts = {"PASS", "FAIL", "TIMEOUT", "REFUSED", "TAMPER"}
+    assert all(case.lint | case.wall <= verdicts for case in ALL)
+    assert all("PASS" not in case.wall or case.says == "" for case in ALL)

@@ -5,8 +5,8 @@ The docstring of a case is its header: the first line says the attack, then `key
   defends      the properties of SECURITY.md that it attacks
   says         optional: a regular expression that the report with the lint skipped must hold
   lab          optional, l05 when absent
-The rest is appended to the reference of the lab's hooked file. Where it defines `_hole`, that answers for the hooked hole;
-`_right` is the reference's answer, so that a case can be hostile and right at once.
+The rest is appended to the reference of the lab's hooked file. Where it defines `_hole`, that answers for the hooked
+hole; `_right` is the reference's answer, so that a case can be hostile and right at once.
 """
 
 import ast
@@ -23,7 +23,8 @@ from grading.judge.process import Judge
 from grading.judge.report import Report
 
 FOLDER = Path(__file__).parent / "code"
-PROBE_S = 2.0  # instead of the lab's own limit: a third of the cases uses it up
+BUSY = min(4.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))  # an honest probe has to fit, too
+PROBE_S = 2.0 * BUSY  # instead of the lab's own limit: a third of the cases uses it up
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,7 @@ class Ground:
 
     def __init__(self, judge: Judge):
         self.judge = judge
+        self.slack_s = 0.0
         self.processes = len(descendants(judge._process.pid))
         self.files = self._files()
 

@@ -6,11 +6,13 @@ share one: between two jobs the files that the jail sees at /lab are replaced, a
 both sides.
 """
 
+import contextlib
 import json
 import os
 import py_compile
 import selectors
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,7 +20,7 @@ import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from py_compile import PycInvalidationMode
-from typing import Any
+from typing import Any, BinaryIO
 
 from grading.course.catalog import Lab
 from grading.course.trees import Tree
@@ -28,6 +30,7 @@ from grading.sandbox.scratch import Scratch
 CLOSE_S = 5.0
 SIDES = ["submission", "reference"]
 Event = dict[str, Any]
+LATE: Event = {"event": "infra", "reason": "the judge ran over its time"}
 FORMS: dict[str, dict[str, type]] = {
     "warm": {"event": str},
     "start": {"event": str, "ids": list},
@@ -42,24 +45,51 @@ class Judge:
 
     def __init__(self, settings: dict[str, Any], with_reference: bool, jailed: bool):
         """`settings` are run_settings of a lab; `with_reference`: start the reference's jail at once, too."""
-        self._scratch = Scratch()
-        self._folder = self._scratch.path
-        self._folder.chmod(0o755)
-        self._reference: Tree = {}
-        for side in SIDES:
-            (self._folder / side).mkdir()
-            (self._folder / side).chmod(0o755)  # whatever our umask: the jail's uid owns nothing
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by close()
-        self._events, writing = os.pipe()
-        self._buffer = b""
-        self._warm = False
+        scratch = Scratch()
+        for folder in (scratch.path, *(scratch.path / side for side in SIDES)):
+            folder.mkdir(exist_ok=True)
+            folder.chmod(0o755)  # whatever our umask: the jail's uid owns nothing
+        errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by let_go()
+        events, writing = os.pipe()
         try:
-            self._process = _start(writing, self._errors)
+            self._child: subprocess.Popen[bytes] | None = _start(writing, errors)
         finally:
             os.close(writing)
+        self._become(scratch, self._child.pid, self._child.stdin, events, errors, warm=False)
+        trees = {side: str(scratch.path / side) for side in SIDES}
         sides = SIDES if with_reference else SIDES[:1]
-        trees = {side: str(self._folder / side) for side in SIDES}
         self._tell(settings | {"trees": trees, "jailed": jailed, "sides": sides, "events_fd": writing})
+
+    def _become(self, scratch: Scratch, pid: int, jobs: BinaryIO, events: int, errors: BinaryIO, warm: bool) -> None:
+        self._scratch, self._pid, self._jobs, self._events, self._errors = scratch, pid, jobs, events, errors
+        self._warm = warm
+        self._reference: Tree = {}
+        self._buffer = b""
+
+    def hand_over(self) -> tuple[dict[str, Any], list[int]]:
+        """What `adopt` makes this judge of in another process: JSON and descriptors. Let go of it here, then."""
+        told = {"pid": self._pid, "folder": str(self._scratch.path), "warm": self._warm}
+        fds = [self._jobs.fileno(), self._events, self._errors.fileno()]
+        return told, fds + ([self._scratch.lock] if self._scratch.lock is not None else [])
+
+    @classmethod
+    def adopt(cls, told: dict[str, Any], fds: list[int]) -> "Judge":
+        """The judge that another process hands over, unused."""
+        jobs, events, errors, *lock = fds
+        judge = cls.__new__(cls)
+        judge._child = None
+        scratch = Scratch.given(Path(told["folder"]), lock[0] if lock else None)
+        judge._become(scratch, told["pid"], os.fdopen(jobs, "wb"), events, os.fdopen(errors, "rb"), told["warm"])
+        return judge
+
+    def let_go(self) -> "subprocess.Popen[bytes] | None":
+        """Close our ends of it without asking it to end: it is another process's now. The child is to be reaped."""
+        with contextlib.suppress(BrokenPipeError):
+            self._jobs.close()
+        os.close(self._events)
+        self._errors.close()
+        self._scratch.let_go()
+        return self._child
 
     def fileno(self) -> int:
         """Readable once the process is warm, or has ended."""
@@ -72,7 +102,8 @@ class Judge:
 
     @property
     def alive(self) -> bool:
-        return self._process.poll() is None
+        """For the process that started it."""
+        return self._child is not None and self._child.poll() is None
 
     def run(
         self, tree: Tree, editable: Collection[str], reference: Tree, job: dict[str, Any], timeout_s: float
@@ -94,7 +125,7 @@ class Judge:
 
     def _lay_out(self, side: str, tree: Tree, editable: Collection[str]) -> None:
         """Make the folder that a jail shows at /lab hold `tree` and nothing else."""
-        folder = self._folder / side
+        folder = self._scratch.path / side
         for entry in folder.iterdir():
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
         write_tree(folder, tree)
@@ -103,8 +134,8 @@ class Judge:
     def _tell(self, message: dict[str, Any]) -> None:
         """A process that is gone is noticed on its events, with what it said last."""
         try:
-            self._process.stdin.write(json.dumps(message).encode() + b"\n")
-            self._process.stdin.flush()
+            self._jobs.write(json.dumps(message).encode() + b"\n")
+            self._jobs.flush()
         except BrokenPipeError:
             pass
 
@@ -113,7 +144,7 @@ class Judge:
             selector.register(self._events, selectors.EVENT_READ)
             while b"\n" not in self._buffer:
                 if not selector.select(max(0.0, deadline - time.monotonic())):
-                    return {"event": "infra", "reason": "the judge ran over its time"}
+                    return LATE
                 data = os.read(self._events, 1 << 16)
                 if not data:
                     return {"event": "infra", "reason": f"the judge ended early: {self._last_words()}"}
@@ -127,15 +158,24 @@ class Judge:
 
     def close(self) -> None:
         """Ask it to end, so that it can take its jails down; then make it."""
-        self._process.stdin.close()
-        try:
-            self._process.wait(CLOSE_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        os.close(self._events)
-        self._errors.close()
-        self._scratch.close()
+        with contextlib.suppress(BrokenPipeError):
+            self._jobs.close()
+        if not self._hangs_up(time.monotonic() + CLOSE_S):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGKILL)
+        if self._child:
+            self._child.wait()
+        shutil.rmtree(self._scratch.path, ignore_errors=True)
+        self.let_go()
+
+    def _hangs_up(self, deadline: float) -> bool:
+        """Does it close its events, the last thing it does? It need not be our child."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._events, selectors.EVENT_READ)
+            while selector.select(max(0.0, deadline - time.monotonic())):
+                if not os.read(self._events, 1 << 16):
+                    return True
+        return False
 
 
 def read_event(line: bytes) -> Event:

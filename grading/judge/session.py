@@ -6,8 +6,11 @@ Started as `python -I -m grading.judge.session`; standard input brings a line of
 no conftest, no foreign plugin and no file of the learner's; what it prints itself is thrown away.
 """
 
+import gc
 import json
 import os
+import select
+import signal
 import sys
 import time
 from pathlib import Path
@@ -46,17 +49,28 @@ def _stage(settings: dict[str, Any]) -> Stage:
 
 
 def _warm_up(stage: Stage, sides: list[str]) -> None:
-    """The zygotes import torch while this process does: the two longest parts of a cold grading go side by side."""
+    """The zygotes import torch while this process does: the two longest parts of a cold grading go side by side.
+
+    What is there by then is kept out of garbage collection: pytest ends with five whole ones, 0.1 s each with torch.
+    """
     sandboxes = [stage.sandbox(side) for side in sides]
     import grading.judge.fixture
-    import grading.judge.plugin  # noqa: F401
+    import grading.judge.plugin
 
+    grading.judge.plugin.pytest.main(["--version", "-c", os.devnull])  # imports its own plugins
+    gc.collect()
+    gc.freeze()
     for sandbox in sandboxes:
         sandbox.wait_ready()
 
 
 def _serve(stage: Stage, job: dict[str, Any], tell: Any) -> int:
-    """One job in a fork, so that no test leaves anything for the next; its exit code is pytest's."""
+    """One job in a fork, so that no test leaves anything for the next; its exit code is pytest's.
+
+    When nobody is there any more to hear the verdict, the job ends.
+    """
+    ended, alive = os.pipe()
+    ended, alive = os.pipe()
     pid = os.fork()
     if pid == 0:
         code = 3
@@ -66,7 +80,19 @@ def _serve(stage: Stage, job: dict[str, Any], tell: Any) -> int:
             tell("infra", reason=f"{type(error).__name__}: {error}")
         finally:
             os._exit(code)
+    os.close(alive)
+    if not _closes_first(ended):
+        os.kill(pid, signal.SIGKILL)
+    os.close(ended)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def _closes_first(pipe: int) -> bool:
+    """Wait until nobody can write to `pipe` any more; False when nobody can write to standard input before."""
+    poll = select.poll()
+    for fd in (pipe, sys.stdin.fileno()):
+        poll.register(fd, 0)  # a hang-up alone: jobs that wait in standard input are left there
+    return pipe in {fd for fd, _ in poll.poll()}
 
 
 def _judge(stage: Stage, job: dict[str, Any], tell: Any) -> int:

@@ -26,7 +26,20 @@ class Scratch:
         sweep()
         with _gate(fcntl.LOCK_SH):
             self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
-            self._lock: int | None = _lock(self.path)
+            self.lock: int | None = _lock(self.path)
+
+    @classmethod
+    def given(cls, path: Path, lock: int | None) -> Scratch:
+        """The folder that another process made and hands over with its lock, a descriptor."""
+        scratch = cls.__new__(cls)
+        scratch.path, scratch.lock = path, lock
+        return scratch
+
+    def let_go(self) -> None:
+        """Close our descriptor: the folder is the others' who have it too."""
+        if self.lock is not None:
+            os.close(self.lock)
+        self.lock = None
 
     def __enter__(self) -> Path:
         return self.path
@@ -37,9 +50,7 @@ class Scratch:
     def close(self) -> None:
         """Remove the folder; a second call does nothing."""
         shutil.rmtree(self.path, ignore_errors=True)
-        if self._lock is not None:
-            os.close(self._lock)
-        self._lock = None
+        self.let_go()
 
 
 def sweep() -> None:

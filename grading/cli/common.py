@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 USER_ERRORS = [
     ("grading.course.marked", "CourseError"),
     ("grading.course.plumbing", "GitError"),
+    ("grading.course.spans", "HoleError"),
     ("grading.delivery.clone", "CloneError"),
     ("grading.delivery.hub", "HubError"),
     ("grading.delivery.publish", "PublishError"),

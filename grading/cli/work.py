@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -23,7 +24,7 @@ SeedOption = Annotated[int | None, typer.Option("--seed", help="Repeat the input
 
 
 def add_to(app: typer.Typer) -> None:
-    for command in (start, hint, submit, solution, exam):
+    for command in (start, hint, submit, solution, exam, graft):
         app.command()(command)
     app.command("test")(run_tests)
 
@@ -111,6 +112,31 @@ def solution(
 
     found = course_here(course)
     print(practice.solution(open_clone(Path.cwd()), found, lab_of(found, lab), anyway), end="")
+
+
+def graft(
+    lab: HereArgument = None,
+    impl: Annotated[str | None, typer.Option("--impl", help="reference or mistake:NAME instead of your work.")] = None,
+    course: CourseOption = None,
+) -> None:
+    """Your patch as a diff for upstream's own files. Example: labs graft l29 > mainline.patch"""
+    from grading.course.grafting import grafts
+    from grading.delivery import answers
+    from grading.delivery.clone import open_clone, work_folder
+
+    found = course_here(course)
+    one = lab_of(found, lab)
+    folder = None if impl else work_folder(open_clone(Path.cwd()))
+    answer = answers.answer(found, one, repo=None, commit=None, worktree=folder, impl=impl)
+    if isinstance(answer, Exception):
+        print(f"labs: {answer}", file=sys.stderr)
+        raise typer.Exit(2)
+    made = grafts(found, one, answer.blobs)
+    for part in made:
+        print(part.diff(), end="")
+        for misfit in part.misfits:
+            print(f"labs: {part.path}: {misfit}", file=sys.stderr)
+    raise typer.Exit(1 if any(part.misfits for part in made) or not made else 0)
 
 
 def exam(

@@ -89,6 +89,10 @@ class Module:
             line -= 1
         return self.text.index("@", self._starts[line - 1])
 
+    def header(self, node: ast.AST) -> int:
+        """Offset of `def`, `async` or `class`, behind the decorators."""
+        return self._offset(node.lineno, node.col_offset)
+
     def finish(self, node: ast.AST) -> int:
         return self._offset(node.end_lineno, node.end_col_offset)
 

@@ -1,12 +1,12 @@
 """What a learner does between two pushes: public tests, hints, and the reference when it is earned."""
 
-import difflib
 from collections.abc import Sequence
 
 import git
 
 from grading.course import submission, trees
 from grading.course.catalog import Course, Lab
+from grading.course.patchfile import unified
 from grading.course.submission import Refused
 from grading.delivery import local, plumbing
 from grading.delivery.clone import CloneError, work_folder
@@ -69,9 +69,5 @@ def reference_diff(course: Course, lab: Lab) -> str:
 
 
 def _diff(old: trees.Tree, new: trees.Tree, paths: Sequence[str]) -> str:
-    """`diff -u` of some files, as `git apply` reads it."""
-    lines: list[str] = []
-    for path in paths:
-        sides = [tree[path].decode().splitlines(keepends=True) for tree in (old, new)]
-        lines += difflib.unified_diff(*sides, f"a/{path}", f"b/{path}")
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+    """The changes of some files, as `git apply` reads them."""
+    return "".join(unified(old[path].decode(), new[path].decode(), path) for path in paths)

@@ -7,13 +7,17 @@ import pytest
 from grading.cli.main import app
 from grading.delivery import local
 
-COMMANDS = ["check", "doctor", "exam", "grade", "hint", "hub", "list", "progress", "publish", "show", "solution"]
-COMMANDS += ["start", "submit", "test"]
+COMMANDS = ["check", "doctor", "exam", "grade", "graft", "hint", "hub", "list", "progress", "publish", "show"]
+COMMANDS += ["snapshots", "solution", "start", "submit", "test"]
+SNAPSHOTS = ["fetch", "list", "verify"]
 
 
 def test_every_command_has_help_with_an_example(labs):
-    assert sorted([one.name or one.callback.__name__ for one in app.registered_commands] + ["hub"]) == COMMANDS
-    for command in [*COMMANDS, "hub init", "hub log"]:
+    assert (
+        sorted([one.name or one.callback.__name__ for one in app.registered_commands] + ["hub", "snapshots"])
+        == COMMANDS
+    )
+    for command in [*COMMANDS, "hub init", "hub log", *(f"snapshots {one}" for one in SNAPSHOTS)]:
         said = labs(*command.split(), "--help")
         assert said.code == 0
         assert "Example: labs" in " ".join(said.out.split())

@@ -113,7 +113,7 @@ def test_the_verdicts_of_a_lab_earn_its_solution(labs, work, git):
     said = labs("solution", folder=work)
     assert said.code == 0
     assert "+    total += x\n" in said.out
-    assert said.out.startswith(f"--- a/{OPS}\n+++ b/{OPS}\n")
+    assert said.out.startswith(f"diff --git a/{OPS} b/{OPS}\n--- a/{OPS}\n+++ b/{OPS}\n")
     assert local.load_here(work)["l01"].solution.startswith("earned ")
 
 

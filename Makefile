@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 LABS := $(BIN)/labs
 
-.PHONY: demo test attacks fuzz check check-labs flakes bench lint schema clean setup
+.PHONY: demo test attacks faults fuzz check check-labs flakes bench lint schema clean setup
 .PHONY: list-missions patch-test patch-test-all patch-hint patch-show-solution
 
 demo: $(VENV)/ready  ## the main job on a local hub in a temporary folder: five pushes, five verdicts
@@ -15,6 +15,9 @@ test: $(VENV)/ready  ## the project's own tests, and starter, reference and two 
 
 attacks: $(VENV)/ready  ## the attack corpus: hostile commits, hostile code, hostile text, faults
 	@$(BIN)/python -m pytest tests/attacks
+
+faults: $(VENV)/ready  ## kill -9 at fifty random instants each, full disks, twenty pushes at once: half an hour
+	@$(BIN)/python scripts/faults.py
 
 fuzz: $(VENV)/ready  ## every reader of what a learner can write, with 10,000 examples a test (nightly)
 	@MAINLINE_FUZZ=nightly $(BIN)/python -m pytest tests/fuzz

@@ -1,0 +1,25 @@
+"""A few points of each series of scripts/faults.py; `make faults` has fifty of each."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "faults.py"
+SERIES = {
+    "hook": ["--points", "1"],
+    "judge": ["--points", "1"],
+    "zygote": ["--points", "1"],
+    "publisher": ["--points", "3"],
+    "disk": [],
+    "race": ["--pushes", "3"],
+}
+
+
+@pytest.mark.parametrize("name", SERIES)
+def test_a_fault_loses_nothing_and_leaves_nothing(name):
+    command = [sys.executable, str(SCRIPT), "--only", name, *SERIES[name]]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    print(done.stdout)  # the seed
+    assert done.returncode == 0, done.stdout + done.stderr

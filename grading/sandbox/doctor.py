@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grading.sandbox import jail
-from grading.sandbox.protections import try_protections
+from grading.sandbox.protections import try_protections, try_without_jail
 
 if TYPE_CHECKING:
     from grading.course.catalog import Course
@@ -25,6 +25,8 @@ TORCH_VERSION = "2.13"
 WANTED_CORES = 2
 WANTED_MEMORY_GB = 8
 JAIL_HINT = "`labs test` runs without a jail, but a verdict counts only with one"
+
+NO_JAIL = "run no code of strangers here: `labs grade` refuses, but for --no-jail"
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,9 @@ def _jail() -> Iterator[Check]:
     status = jail.status()
     if not status.ok:
         yield Check("jail", False, f"{status.reason}; {JAIL_HINT}", status.fix)
+        for outcome in try_without_jail():
+            yield Check(f"no jail: {outcome.name}", outcome.held, outcome.detail, "" if outcome.held else NO_JAIL)
+        yield Check("no jail: values", None, "still compared in the judge's own process; the lint still refuses")
         return
     order = "as root, no user namespace" if status.kind == "root" else "as an ordinary user, in a user namespace"
     yield Check("jail", True, order)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
+import socket
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from grading.sandbox.jail import JailError
+from grading.sandbox.scratch import Scratch
 from grading.sandbox.trial import SHM_MB, TMP_MB, Killed, Trial
 
 CANARY = "LABS_DOCTOR_CANARY"
@@ -19,11 +23,51 @@ NEEDS_GROUP = (
 
 NETWORK = """
 import socket
-answer = [name for _, name in socket.if_nameindex()]
-try:
-    socket.create_connection(("192.0.2.1", 80), 1)
-except OSError:
-    answer = answer == ["lo"]
+answer = [name for _, name in socket.if_nameindex() if name != "lo"]
+for address in [("127.0.0.1", {port}), ("192.0.2.1", 80), {name!r}]:
+    try:
+        line = socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET)
+        line.settimeout(1)
+        line.connect(address)
+        answer.append(str(address))
+    except OSError:
+        pass
+"""
+HIDDEN = """
+import os
+answer = []
+for path in {paths!r}:
+    try:
+        os.listdir(path) if os.path.isdir(path) else open(path, "rb").close()
+        answer.append(path)
+    except OSError:
+        pass
+for folder, folders, files in os.walk("/") if not answer else ():
+    if folder == "/":
+        folders[:] = [name for name in folders if name not in ("proc", "site", "python", "usr", "lib", "lib64")]
+    answer += [os.path.join(folder, name) for name in files if name == {name!r}]
+"""
+JUDGE = """
+import ctypes, os
+answer, libc = [], ctypes.CDLL(None)
+for pid in [int(name) for name in os.listdir("/proc") if name.isdigit()]:
+    try:
+        if open("/proc/%d/stat" % pid).read().rpartition(")")[2].split()[19] != {started!r}:
+            continue
+    except OSError:
+        continue
+    answer.append("sees it")
+    answer += ["traces it"] if libc.ptrace(0x4206, pid, None, None) == 0 else []  # SEIZE, which does not stop it
+    try:
+        open("/proc/%d/mem" % pid, "rb").close()
+        answer.append("reads its memory")
+    except OSError:
+        pass
+    try:
+        os.kill(pid, 0)
+        answer.append("signals it")
+    except OSError:
+        pass
 """
 HOST_FILES = """
 import os
@@ -58,34 +102,42 @@ time.sleep(0.2)
 answer = "fits"
 """
 DISK = """
+import os
 answer = {}
 for place in ("/tmp", "/dev/shm"):
     written = 0
     try:
-        with open(place + "/fill", "wb", buffering=0) as file:
-            while written < 64 << 20:
+        for number in range(64):  # many files: the limit of a single one is not what is asked for
+            with open(place + "/fill%d" % number, "wb", buffering=0) as file:
                 written += file.write(bytes(1 << 20))
     except OSError:
         pass
+    for name in os.listdir(place):
+        os.unlink(os.path.join(place, name))
     answer[place] = written >> 20
 """
 SURVIVOR = """
 import os, signal, time
+reading, writing = os.pipe()
 if os.fork() == 0:
     os.setsid()
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
     if os.fork() == 0:
+        os.write(writing, str(os.getpid()).encode())
         time.sleep(60)
     os._exit(0)
-answer = True
+answer = int(os.read(reading, 20))
 """
 ENVIRONMENT = """
-import glob, os
-answer = []
-for path in ["/proc/self/environ", *glob.glob("/proc/[0-9]*/environ")]:
+import ctypes, glob, os
+ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # dumpable again: else not even its own could be read
+answer = ["its own variables"] if {canary!r} in os.environ else []
+for folder in glob.glob("/proc/[0-9]*"):
     try:
-        answer += [path] if b"{canary}" in open(path, "rb").read() else []
+        started = open(folder + "/stat").read().rpartition(")")[2].split()[19]
+        found = open(folder + "/environ", "rb").read()
+        answer += [folder] if started == {started!r} or {canary!r}.encode() in found else []
     except OSError:
         pass
 """
@@ -94,7 +146,7 @@ import ctypes, os, signal
 answer = []
 for name in ("mem", "environ", "maps", "fd/0"):
     try:
-        open("/proc/1/" + name, "rb").read(1)
+        open("/proc/1/" + name, "rb").close()
         answer.append(name)
     except OSError:
         pass
@@ -135,6 +187,41 @@ def try_protections() -> Iterator[Outcome]:
         yield _outcome("memory bomb", _memory_bomb, trial)
 
 
+def try_without_jail() -> Iterator[Outcome]:
+    """What a plain process of ours is held back from, where there is no jail: tried, but for what would do harm."""
+    os.environ[CANARY] = CANARY
+    try:
+        with Trial(jailed=False) as trial:
+            for name in ("network", "hidden tests", "environment", "judge"):
+                yield _outcome(name, ATTEMPTS[name], trial)
+            for name in ("writing outside", "fork bomb", "memory bomb", "disk"):
+                yield Outcome(name, False, "not tried: nothing here would stop it")
+            yield Outcome("surviving child", *_survivor_alone(trial))
+    finally:
+        del os.environ[CANARY]
+    yield Outcome("deadline", *_deadline())
+
+
+def _survivor_alone(trial: Trial) -> tuple[bool, str]:
+    """As `_survivor`, and what has outlived the trial is ended here."""
+    daemon = trial.attempt(SURVIVOR)
+    trial.jail.kill()
+    if trial.all_dead():
+        return True, "a daemon in it died with the grading"
+    if isinstance(daemon, int):
+        os.kill(daemon, signal.SIGKILL)
+    return False, "a process outlived the grading"
+
+
+def _deadline() -> tuple[bool, str]:
+    with Trial(jailed=False) as trial:
+        trial.begin("while True: pass")
+        time.sleep(0.2)
+        trial.jail.kill()
+        held = trial.all_dead()
+    return held, "code that hangs is ended from outside" if held else "code that hangs goes on"
+
+
 def _outcome(name: str, attempt: Callable[[Trial], tuple[bool, str]], trial: Trial) -> Outcome:
     try:
         held, detail = attempt(trial)
@@ -145,8 +232,35 @@ def _outcome(name: str, attempt: Callable[[Trial], tuple[bool, str]], trial: Tri
 
 
 def _network(trial: Trial) -> tuple[bool, str]:
-    answer = trial.attempt(NETWORK)
-    return answer is True, "its own loopback and nothing else" if answer is True else f"reached out: {answer}"
+    """Two lines of ours wait outside: one on the machine's loopback, one in its abstract namespace."""
+    name = f"\0labs-doctor-{os.getpid()}"
+    with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(socket.AF_UNIX) as unix:
+        unix.bind(name)
+        unix.listen()
+        reached = trial.attempt(NETWORK.format(port=tcp.getsockname()[1], name=name))
+    return reached == [], "its own loopback and nothing else" if reached == [] else f"reached {reached}"
+
+
+def _hidden(trial: Trial) -> tuple[bool, str]:
+    """A file that stands for one, by its path and by looking for it everywhere; and the labs of this checkout."""
+    with Scratch() as folder:
+        hidden = folder / f"test_hidden_{os.getpid()}.py"
+        hidden.write_text("SECRET\n")
+        folder.chmod(0o755)
+        paths = [str(hidden), str(Path(__file__).parents[2] / "challenges")]
+        seen = trial.attempt(HIDDEN.format(paths=paths, name=hidden.name))
+    return seen == [], "not there, neither by path nor by search" if seen == [] else f"reads {seen}"
+
+
+def _judge(trial: Trial) -> tuple[bool, str]:
+    """This process stands for it."""
+    got = trial.attempt(JUDGE.format(started=_started()))
+    return got == [], "cannot be seen, traced, read or signalled" if got == [] else f"the judge: {got}"
+
+
+def _started() -> str:
+    """By which the judge is known: its start, in ticks since boot, is the same in every namespace."""
+    return Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
 
 
 def _host_files(trial: Trial) -> tuple[bool, str]:
@@ -174,7 +288,7 @@ def _disk(trial: Trial) -> tuple[bool, str]:
 
 
 def _environment(trial: Trial) -> tuple[bool, str]:
-    seen = trial.attempt(ENVIRONMENT.format(canary=CANARY))
+    seen = trial.attempt(ENVIRONMENT.format(canary=CANARY, started=_started()))
     return seen == [], "nothing of the judge's environment" if seen == [] else f"the judge's variables are in {seen}"
 
 
@@ -194,7 +308,7 @@ def _rights(trial: Trial) -> tuple[bool, str]:
 
 def _survivor(trial: Trial) -> tuple[bool, str]:
     """Ends the trial's jail."""
-    started = trial.attempt(SURVIVOR) is True
+    started = isinstance(trial.attempt(SURVIVOR), int)
     trial.jail.kill()
     held = started and trial.all_dead()
     return held, "a daemon in it died with the jail" if held else "a process outlived the jail"
@@ -209,10 +323,12 @@ def _memory_bomb(trial: Trial) -> tuple[bool, str]:
 
 ATTEMPTS = {
     "network": _network,
+    "hidden tests": _hidden,
     "host files": _host_files,
     "writing outside": _writing,
     "disk": _disk,
     "environment": _environment,
+    "judge": _judge,
     "zygote": _zygote,
     "rights": _rights,
     "fork bomb": _fork_bomb,

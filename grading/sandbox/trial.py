@@ -18,6 +18,7 @@ from grading.sandbox.scratch import Scratch
 
 TMP_MB, SHM_MB = 4, 2
 ATTEMPT_S = 20.0
+DEAD_WITHIN_S = 3.0
 
 PROGRAM = """
 import json, os, socket
@@ -58,11 +59,12 @@ class Trial:
     """`with Trial(memory_mb=256) as trial: trial.attempt("answer = 1")`. Raises JailError where no jail is possible."""
 
     def __init__(
-        self, memory_mb: int = 512, tmp_mb: int = 4, shm_mb: int = 2, files: bool = True, timeout_s: float = 8
+        self, memory_mb: int = 512, tmp_mb: int = TMP_MB, shm_mb: int = SHM_MB, files: bool = True, jailed: bool = True
     ):
+        self._jailed = jailed
         self._tree = Scratch()
         self.tree = self._tree.path
-        limits = SimpleNamespace(ranks=1, memory_mb=memory_mb, tmp_mb=TMP_MB, shm_mb=SHM_MB)
+        limits = SimpleNamespace(ranks=1, memory_mb=memory_mb, tmp_mb=tmp_mb, shm_mb=shm_mb)
         self.spec = JailSpec(self.tree, Path(__file__).parents[1], [], limits, files)
         self.jail: Jail
 
@@ -70,7 +72,7 @@ class Trial:
         self.tree.chmod(0o755)
         self._control, theirs = socket.socketpair()
         with theirs:
-            self.jail = jails._start(self.spec, theirs.fileno(), True, PROGRAM.format(fd=theirs.fileno()))
+            self.jail = jails._start(self.spec, theirs.fileno(), self._jailed, PROGRAM.format(fd=theirs.fileno()))
         self._control.settimeout(ATTEMPT_S)
         self._lines = self._control.makefile("rwb")
         self._send(self.jail.confinement)
@@ -98,10 +100,17 @@ class Trial:
             json.loads(answer) if answer else Killed(signal.Signals(-status).name if status < 0 else f"exit {status}")
         )
 
+    def begin(self, source: str) -> None:
+        """As attempt, but nobody waits for the answer."""
+        self._send(source)
+
     def all_dead(self) -> bool:
         """After jail.kill(): whether every process that ever inherited the jail's end of the line has gone."""
         try:
+            self._control.settimeout(DEAD_WITHIN_S)
             return self._control.recv(1) == b""
+        except ConnectionResetError:  # they died with something of ours unread
+            return True
         except OSError:
             return False
 

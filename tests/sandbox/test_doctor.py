@@ -49,7 +49,7 @@ def test_every_miss_has_a_fix(checks):
 def test_without_a_jail_the_reason_and_the_fix_are_told(monkeypatch):
     missing = JailStatus(False, "", "bubblewrap is not installed", "apt-get install bubblewrap")
     monkeypatch.setattr(jail, "status", lambda: missing)
-    (check,) = doctor._jail()
+    check = next(iter(doctor._jail()))
     assert (check.name, check.held, check.fix) == ("jail", False, "apt-get install bubblewrap")
     assert check.detail.startswith("bubblewrap is not installed; `labs test` runs without a jail")
 

@@ -36,15 +36,20 @@ class Broken(Exception):
 def settle() -> None:
     """Wait until nothing that we started is alive."""
     deadline = time.monotonic() + GONE_WITHIN_S
-    while left := descendants():
+    while bury() and (left := descendants()):
         if time.monotonic() > deadline:
             raise Broken(f"left running: {left[0].command[:120]}")
         time.sleep(0.05)
-        try:
-            while os.waitpid(-1, os.WNOHANG)[0]:  # orphans of the killed are ours to bury
-                pass
-        except ChildProcessError:
+
+
+def bury() -> bool:
+    """Reap the orphans of the killed, which are ours now; False when no child is left at all."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
             pass
+    except ChildProcessError:
+        return False
+    return True
 
 
 def check_hub(site: Site) -> None:
@@ -67,6 +72,8 @@ def life(find, start) -> tuple[float, float]:
     """(seconds until the process is there, seconds that it lives) in an undisturbed run."""
     run, begun = start(), time.monotonic()
     while not find():
+        if run.poll() is not None:
+            raise Broken(f"it was never seen alive: {run.communicate()[1][-500:]}")
         time.sleep(POLL_S)
     born = time.monotonic()
     while find():

@@ -1,5 +1,6 @@
 """What scripts/faults.py kills and fills: processes by what they run, and a hub of the tiny course with a clone."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -30,20 +31,32 @@ class Process:
 
 def descendants() -> list[Process]:
     """Everything that we started and what that started: orphans come to us, for we are their subreaper."""
-    everything = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
-            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue
-        if state != "Z":
-            everything[int(folder.name)] = Process(int(folder.name), int(parent), command)
-    found, ours = {os.getpid()}, []
-    while fresh := [one for one in everything.values() if one.parent in found and one.pid not in found]:
-        found |= {one.pid for one in fresh}
-        ours += fresh
-    return ours
+    found, parents = [], [os.getpid()]
+    while parents:
+        parent = parents.pop()
+        for pid in _children(parent):
+            parents.append(pid)
+            if (command := _command(pid)) is not None:
+                found.append(Process(pid, parent, command))
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    found = []
+    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += map(int, thread.read_text().split())
+    return found
+
+
+def _command(pid: int) -> str | None:
+    """None of a process that is dead, whether or not it is buried."""
+    try:
+        if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+            return None
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return None
 
 
 def hooks() -> list[Process]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -80,6 +81,47 @@ def verify(names: NamesArgument = None, course: CourseOption = None, as_json: Js
             for one in row["anchors"]:
                 show(f"{row['name']}: {one['anchor']} is {one['what']}: {one['why'] or one['new']}")
     raise typer.Exit(1 if bad else 0)
+
+
+@app.command()
+def drift(
+    releases: Annotated[list[str] | None, typer.Argument(metavar="[NAME[==VERSION]]...", help="Default: all.")] = None,
+    source: Annotated[
+        str, typer.Option("--from", metavar="REPO", help="A clone or URL, for one that is no package.")
+    ] = "",
+    course: CourseOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """What became of the anchors in another release (the newest). Example: labs snapshots drift verl==0.9.2"""
+    from grading.course import anchors
+    from grading.course.fetch import other_release
+    from grading.course.snapshots import SnapshotError, pick
+
+    asked = dict(one.partition("==")[::2] for one in releases or [])
+    rows, missed = [], 0
+    for lock in pick(course_here(course).root, list(asked)):
+        try:
+            with _bar(lock) as say, other_release(lock, asked.get(lock.name, ""), say, source) as (found, top):
+                looked = list(anchors.look(lock, top))
+        except SnapshotError as error:
+            missed += 1
+            print(f"labs: {lock.name}: {error}", file=sys.stderr)
+            continue
+        rows += [{"name": lock.name, "version": found.version, **vars(one)} for one in looked]
+    show_json(rows) if as_json else show(_drift_table([row for row in rows if row["what"] != "same"], len(rows)))
+    drifted = any(row["what"] in ("changed", "gone") for row in rows)
+    raise typer.Exit(1 if drifted else INFRA if missed else 0)
+
+
+def _drift_table(rows: list[dict], of: int) -> object:
+    """One line an anchor that is not as it was."""
+    if not rows:
+        return f"{of} anchors, all as they were"
+    lines = {None: ""} | {
+        row[side]: "-".join(map(str, row[side])) for row in rows for side in ("old", "new") if row[side]
+    }
+    shown = [{**row, "old": lines[row["old"]], "new": lines[row["new"]]} for row in rows]
+    return _table(shown)
 
 
 def _table(rows: list[dict], absent: str = "") -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -47,9 +48,14 @@ def log(folder: HubArgument, as_json: JsonOption = False) -> None:
     show(table)
 
 
-@app.command(hidden=True)
-def receive(folder: HubArgument) -> None:
-    """git's proc-receive hook: the protocol on stdin and stdout, the learner on stderr."""
-    from grading.delivery import hub
+@app.command()
+def serve(folder: HubArgument) -> None:
+    """Keep judges ready for the next push until none comes for ten minutes. Example: labs hub serve ../hub.git
 
-    hub.receive(folder, sys.stdin.buffer, sys.stdout.buffer, sys.stderr)
+    A push starts it by itself; run it by hand before a class begins.
+    """
+    from grading.delivery import hub, serve
+
+    hub.open_hub(folder)
+    show(f"serving {folder}: Ctrl-C ends it")
+    os.execve(sys.executable, serve.command(folder.resolve(), []), serve.environment())

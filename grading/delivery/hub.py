@@ -7,7 +7,7 @@ import shlex
 import sys
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
@@ -26,7 +26,9 @@ from grading.delivery.turns import turn
 from grading.feedback.advice import Attempt, advise, topics
 from grading.feedback.terminal import render_text
 from grading.judge.grade import grade
+from grading.judge.process import Judge
 from grading.judge.report import Report
+from grading.judge.spares import kind_of
 
 CONFIG = "labs.json"
 ERRORS = "labs-errors.log"
@@ -41,6 +43,7 @@ SETTINGS = {
     "transfer.fsckObjects": ["true"],
     "transfer.hideRefs": ["refs/attempts", "refs/publish"],
 }
+Take = Callable[[str], Judge | None]
 
 
 class HubError(Exception):
@@ -54,6 +57,7 @@ class Hub:
     jailed: bool
     engine: str
     say: Callable[[str], None]
+    take: Take = lambda kind: None
 
 
 def init(hub: Path, course_root: Path, jailed: bool = True, engine: str = "") -> list[Published]:
@@ -81,8 +85,11 @@ def open_hub(hub: Path, say: Callable[[str], None] = lambda line: None) -> Hub:
         raise HubError(f"{hub} is no working hub ({error}): run `labs hub init {hub} --course PATH`") from None
 
 
-def receive(hub: Path, source: BinaryIO, sink: BinaryIO, stderr: TextIO) -> None:
-    """The proc-receive hook: answer each command of one push for itself; `stderr` is what the learner sees."""
+def receive(hub: Path, source: BinaryIO, sink: BinaryIO, stderr: TextIO, take: Take = lambda kind: None) -> None:
+    """The proc-receive hook: answer each command of one push for itself; `stderr` is what the learner sees.
+
+    `take` is asked for a spare of the kind that a grading needs; whoever gives one closes it.
+    """
     talk = Conversation(source, sink)
     commands = talk.commands()
 
@@ -90,7 +97,7 @@ def receive(hub: Path, source: BinaryIO, sink: BinaryIO, stderr: TextIO) -> None
         print(line, file=stderr, flush=True)
 
     try:
-        desk = open_hub(hub, say)
+        desk = replace(open_hub(hub, say), take=take)
         answers = [_answer(desk, command, talk.options) for command in commands]
     except HubError as error:
         answers = [Answer(command, reason=str(error)) for command in commands]
@@ -134,7 +141,8 @@ def _graded(hub: Hub, lab: Lab, commit: str, user: str) -> Record:
     starter = trees.starter_tree(hub.course, lab, hub.engine)
     answer = _submission(hub, lab, commit, starter)
     with turn(Path(hub.repo.git_dir), hub.say):
-        report = grade(hub.course, lab, answer, jailed=hub.jailed, on_event=_progress(hub.say))
+        spare = hub.take(kind_of(lab))
+        report = grade(hub.course, lab, answer, jailed=hub.jailed, on_event=_progress(hub.say), judge=spare)
     report = records.public(report.model_copy(update={"commit": commit}), starter)
     counted = report.verdict in records.COUNTED
     before = [attempt_of(one) for one in records.attempts(hub.repo, lab.id, user)]
@@ -189,7 +197,7 @@ def _hook() -> str:
     """What the pusher runs from (folder, variables) must not reach the grader: -I and an empty environment."""
     python, path = shlex.quote(sys.executable), shlex.quote(os.environ.get("PATH", os.defpath))
     return f"""#!/bin/sh
-exec env -i PATH={path} HOME="$HOME" LANG=C.UTF-8 {python} -I -m grading.cli.main hub receive "$PWD"
+exec env -i PATH={path} HOME="$HOME" LANG=C.UTF-8 {python} -I -m grading.delivery.hook "$PWD"
 """
 
 

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import git as gitpython
 import pytest
+from processes import end, until
 
 from grading.delivery import hub, plumbing, records
+from grading.delivery.hook import address
 
 FAKE_HOOK = Path(__file__).parents[1] / "fake_hook.py"
 OPS = "mini_infra/tiny/ops.py"
@@ -264,3 +266,5 @@ def test_the_real_hook_ignores_the_pushers_surroundings(tiny, tmp_path, git, mon
     objects = site.repo.git.cat_file("--batch-all-objects", "--batch", stdout_as_string=False)
     assert b"SECRET" not in objects
     assert b"test_zero(lab)" not in objects
+    until(lambda: (site.hub / address()).exists())  # the server that the hook has started for the next push
+    end(int((site.hub / f"{address()}.lock").read_text()), signal.SIGTERM)

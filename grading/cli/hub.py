@@ -20,13 +20,15 @@ def init(
     folder: HubArgument,
     course: CourseOption = None,
     no_jail: Annotated[bool, typer.Option("--no-jail", help="Grade without a jail; verdicts do not count.")] = False,
+    no_spares: Annotated[bool, typer.Option("--no-spares", help="Keep no judges ready: memory is short.")] = False,
     engine: Annotated[str, typer.Option("--engine", help="Where pip gets the engine for a lab branch.")] = "",
 ) -> None:
     """Make a hub, or bring an old one up to date with the course. Example: labs hub init ../hub.git"""
     from grading.cli.maintain import published_table
     from grading.delivery import hub
 
-    show(published_table(hub.init(folder, course_here(course).root, jailed=not no_jail, engine=engine)))
+    settings = {"jailed": not no_jail, "engine": engine, "spares": not no_spares}
+    show(published_table(hub.init(folder, course_here(course).root, **settings)))
     show(f"Push answers with: git push {folder} HEAD:refs/for/lab/lNN")
 
 

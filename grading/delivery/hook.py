@@ -14,9 +14,11 @@ ANSWER_S = 5.0
 
 
 def main() -> None:
-    """`python -I -m grading.delivery.hook HUB`: the protocol on stdin and stdout, the learner on stderr."""
+    """`python -I -m grading.delivery.hook HUB [cold]`: the protocol on stdin and stdout, the learner on stderr."""
     os.chdir(sys.argv[1])
-    sys.exit(0 if _served() or _graded_here() else 1)
+    spares = "cold" not in sys.argv[2:]
+    if not (spares and _served()):
+        _grade_here(spares)
 
 
 def address() -> str:
@@ -58,7 +60,7 @@ def _last(channel: socket.socket) -> bytes:
         return b""
 
 
-def _graded_here() -> bool:
+def _grade_here(spares: bool) -> None:
     from pathlib import Path
 
     from grading.delivery import hub, serve
@@ -66,9 +68,8 @@ def _graded_here() -> bool:
     kinds: list[str] = []
     hub.receive(Path.cwd(), sys.stdin.buffer, sys.stdout.buffer, sys.stderr, take=kinds.append)
     sys.stdout.close()
-    if kinds:
+    if kinds and spares:
         serve.start(Path.cwd(), kinds)
-    return True
 
 
 if __name__ == "__main__":

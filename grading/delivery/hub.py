@@ -60,8 +60,11 @@ class Hub:
     take: Take = lambda kind: None
 
 
-def init(hub: Path, course_root: Path, jailed: bool = True, engine: str = "") -> list[Published]:
-    """Make (or bring up to date) a hub: lab branches, hook and settings; nothing else of the course goes in."""
+def init(hub: Path, course_root: Path, jailed: bool = True, engine: str = "", spares: bool = True) -> list[Published]:
+    """Make (or bring up to date) a hub: lab branches, hook and settings; nothing else of the course goes in.
+
+    `spares`: a push starts the server that keeps judges ready for the next.
+    """
     course = Course.load(course_root)
     repo = git.Repo.init(hub, bare=True)
     for name, (first, *more) in SETTINGS.items():
@@ -71,7 +74,7 @@ def init(hub: Path, course_root: Path, jailed: bool = True, engine: str = "") ->
     published = publish(course, course.labs, hub, engine)
     repo.git.symbolic_ref("HEAD", f"refs/heads/{course.labs[0].branch}")
     _write(hub / CONFIG, json.dumps({"course": str(course_root.resolve()), "jailed": jailed, "engine": engine}))
-    _write(hub / "hooks" / "proc-receive", _hook(), mode=0o755)
+    _write(hub / "hooks" / "proc-receive", _hook(spares), mode=0o755)
     return published
 
 
@@ -193,11 +196,11 @@ def log(hub: Path) -> list[Record]:
     return records.everything(open_hub(hub).repo)
 
 
-def _hook() -> str:
+def _hook(spares: bool) -> str:
     """What the pusher runs from (folder, variables) must not reach the grader: -I and an empty environment."""
     python, path = shlex.quote(sys.executable), shlex.quote(os.environ.get("PATH", os.defpath))
     return f"""#!/bin/sh
-exec env -i PATH={path} HOME="$HOME" LANG=C.UTF-8 {python} -I -m grading.delivery.hook "$PWD"
+exec env -i PATH={path} HOME="$HOME" LANG=C.UTF-8 {python} -I -m grading.delivery.hook "$PWD"{"" if spares else " cold"}
 """
 
 

@@ -44,12 +44,14 @@ def grade(
     select: str | None = None,
     linted: bool = True,
     judge: Judge | None = None,
+    shuffled: bool = False,
 ) -> Report:
     """Grade `submission` and report. Never raises for anything a learner can do; our own trouble is INFRA.
 
     `tests` is "hidden" or "public"; `select` is pytest's -k; `jailed=False` runs on this machine as it is and marks
     the report as not counting; `linted=False` is for the attack corpus, which proves that the wall holds alone;
-    `judge` is a process that is there already: a spare, or one to share (see judge_for).
+    `judge` is a process that is there already: a spare, or one to share (see judge_for);
+    `shuffled`: the tests in an order drawn by the seed.
     """
     begun = time.monotonic()
     starter = starter_tree(course, lab)
@@ -67,6 +69,7 @@ def grade(
         reason = f"no jail on this machine: {status.reason}. {status.fix}"
         return Report(**base, verdict=Verdict.INFRA, reason=reason, seconds=_since(begun))
     job = {"seed": seed, "tests": str(lab.folder / ("hidden" if tests == "hidden" else "tests")), "select": select}
+    job["shuffled"] = shuffled
     plan = _Plan(course, lab, submission, starter, job, jailed, judge)
     run = plan.carry_out(on_event or (lambda event: None))
     verdict, reason = verdict_of(run, submission)

@@ -55,6 +55,7 @@ def _warm_up(stage: Stage, sides: list[str]) -> None:
     """
     sandboxes = [stage.sandbox(side) for side in sides]
     import grading.judge.fixture
+    import grading.judge.order
     import grading.judge.plugin
 
     grading.judge.plugin.pytest.main(["--version", "-c", os.devnull])  # imports its own plugins
@@ -100,7 +101,7 @@ def _judge(stage: Stage, job: dict[str, Any], tell: Any) -> int:
     stage.deadline = time.monotonic() + stage.limits.wall_s
     inherited = set(stage.sandboxes)
     try:
-        return int(_pytest(stage, Path(job["tests"]), job["select"], tell))
+        return int(_pytest(stage, job, tell))
     finally:
         for side in set(stage.sandboxes) - inherited:
             stage.sandboxes[side].close()
@@ -125,21 +126,23 @@ class _Announcer:
         self.tell("infra", reason=str(excinfo.value).removeprefix("INFRA "))
 
 
-def _pytest(stage: Stage, tests: Path, select: str | None, tell: Any) -> int:
+def _pytest(stage: Stage, job: dict[str, Any], tell: Any) -> int:
     import pytest
 
+    from grading.judge.order import Order
     from grading.judge.plugin import LabPlugin
     from grading.judge.report import TestResult
 
     def on_result(result: TestResult) -> None:
         tell("test", result=result.model_dump(mode="json"))
 
+    tests = Path(job["tests"])
     arguments = [str(tests), "--noconftest", "-p", "no:cacheprovider", "--import-mode=importlib"]
     arguments += ["-c", os.devnull, f"--rootdir={tests}", "-p", "no:terminal", "-s"]
-    if select:
-        arguments += ["-k", select]
+    arguments += ["-k", job["select"]] if job["select"] else []
+    arguments += ["-x"] if job.get("stop") else []
     sys.dont_write_bytecode = True
-    return pytest.main(arguments, plugins=[LabPlugin(stage, on_result), _Announcer(tell)])
+    return pytest.main(arguments, plugins=[LabPlugin(stage, on_result), Order(stage, job), _Announcer(tell)])
 
 
 if __name__ == "__main__":

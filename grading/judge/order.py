@@ -1,0 +1,36 @@
+"""What a job may say about how its tests are gone through: in which order, how far, and with which deadlines."""
+
+import random
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pytest
+
+    from grading.judge.stage import Stage
+
+
+class Order:
+    """pytest's side of a job's optional keys.
+
+    `shuffled`: an order drawn by the grading's seed. `first`: test ids in the order to run them in; tests that it does
+    not name come after those. `deadlines`: test id -> seconds of one case of its probes, in place of the lab's
+    `probe_s`. (`stop`, the end after the first failure, is pytest's own.)
+    """
+
+    def __init__(self, stage: "Stage", job: dict[str, Any]):
+        self.stage, self.job = stage, job
+        self.probe_s = stage.limits.probe_s
+
+    def pytest_collection_modifyitems(self, items: list["pytest.Item"]) -> None:
+        from grading.judge.plugin import test_id
+
+        if self.job.get("shuffled"):
+            random.Random(self.job["seed"]).shuffle(items)
+        place = {name: number for number, name in enumerate(self.job.get("first", ()))}
+        items.sort(key=lambda item: place.get(test_id(item), len(place)))
+
+    def pytest_runtest_setup(self, item: "pytest.Item") -> None:
+        """The jails of this stage share its limits, so that this reaches the probes."""
+        from grading.judge.plugin import test_id
+
+        self.stage.limits.probe_s = self.job.get("deadlines", {}).get(test_id(item), self.probe_s)

@@ -92,7 +92,9 @@ EXAM = """\
 """
 HINTS = 'sum: ["Once more.", "Add x to x.", "x + x."]\nzero: ["Zero?", "Nothing added.", "No constant."]\n'
 MISTAKE = '"""You added x once too often."""\n\n\ndef {name}(x):\n    return x * 7\n'
-OFFSET = '"""You added a constant."""\n\n\ndef {name}(x):\n    return x * {factor} + 1\n'
+OFFSET = (
+    '"""You added a constant."""\n\n\ndef {name}(x):\n    return x * {factor} + 1\n\n\ndef negated(x):\n    return x\n'
+)
 PROJECT = '[project]\nname = "tiny"\nversion = "0.1"\nrequires-python = ">=3.11"\ndependencies = ["torch"]\n'
 
 

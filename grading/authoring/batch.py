@@ -13,21 +13,22 @@ from grading.judge.grade import grade, judge_for
 from grading.judge.process import Judge
 from grading.judge.report import Report
 
-Say = Callable[[str], None]
+Say = Callable[[str, str, int, int], None]  # of which list, what is being done, so many are done, of so many
 
 
 @dataclass(frozen=True)
 class Job:
-    """One grading: what it is called, which tree, which seed, which tests ("hidden" or "public")."""
+    """One grading: what it is called, which tree, which seed, which tests ("hidden" or "public"), in which order."""
 
     what: str
     tree: Tree
     seed: int
     tests: str = "hidden"
+    shuffled: bool = False
 
 
 def grade_jobs(
-    course: Course, lab: Lab, jobs: Sequence[Job], *, jailed: bool, at_once: int, say: Say = lambda line: None
+    course: Course, lab: Lab, jobs: Sequence[Job], *, jailed: bool, at_once: int, say: Say = lambda *told: None
 ) -> list[Report]:
     """A report a job, in the order of the jobs; `at_once` run beside each other. Trusted trees only."""
     with contextlib.ExitStack() as stack:
@@ -37,11 +38,12 @@ def grade_jobs(
 
         def one(numbered: tuple[int, Job]) -> Report:
             number, job = numbered
-            say(f"{lab.id} {number}/{len(jobs)}: {job.what}, seed {job.seed}")
+            say(f"{lab.id} gradings", f"{job.what}, seed {job.seed}", number - 1, len(jobs))
             judge = idle.get()
             try:
                 answer = _answer(course, lab, job.tree)
-                return grade(course, lab, answer, seed=job.seed, jailed=jailed, tests=job.tests, judge=judge)
+                how = {"seed": job.seed, "tests": job.tests, "shuffled": job.shuffled}
+                return grade(course, lab, answer, jailed=jailed, judge=judge, **how)
             finally:
                 idle.put(judge)
 

@@ -3,13 +3,14 @@
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from grading.authoring.batch import Job, Say, grade_jobs
+from grading.authoring.mutate import BAR, Mutation, mutate
 from grading.course import trees
 from grading.course.catalog import Course, Lab
 from grading.delivery.leaks import Guard
-from grading.feedback import diagnose
+from grading.feedback import diagnose, exam, hints
 from grading.feedback.diagnose import Fingerprint, Stored
 from grading.judge.report import Report
 
@@ -31,25 +32,27 @@ class Checked:
     mistakes: int = 0
     seconds: float = 0.0
     misses: list[str] = field(default_factory=list)
+    mutation: Mutation | None = None
 
     @property
     def good(self) -> bool:
         return not self.misses
 
-    @property
-    def summary(self) -> str:
-        return f"{self.tests} tests, {self.mistakes} mistakes, {self.seconds:.0f} s"
-
     def as_json(self) -> dict:
-        return {**asdict(self), "good": self.good}
+        mutation = self.mutation.as_json() if self.mutation else None
+        return {**vars(self), "mutation": mutation, "good": self.good}
 
 
-def check(course: Course, lab: Lab, *, write: bool, jailed: bool, at_once: int, say: Say) -> Checked:
+def check(
+    course: Course, lab: Lab, *, write: bool, jailed: bool, at_once: int, mutants: int | None, say: Say
+) -> Checked:
     """Grade everything that a lab has and list what does not hold; `write` renews fingerprints.json.
 
-    `at_once` gradings run beside each other; `say` gets a line for each as it begins.
+    `at_once` gradings run beside each other; `say` hears of each. `mutants`: so many, None for all; none are run
+    where the reference does not pass. CourseError where a file of the lab does not fit its schema.
     """
     begun = time.monotonic()
+    exam.load(lab)
     seeds = WRITING_SEEDS if write else CHECKING_SEEDS
     jobs = _jobs(course, lab, seeds)
     with _FingerprintsAside(lab, write):
@@ -61,10 +64,16 @@ def check(course: Course, lab: Lab, *, write: bool, jailed: bool, at_once: int, 
         if write:
             stored = {name: diagnose.merge(found) for name, found in fingerprints.items()}
             diagnose.save(lab, [test.id for test in references[0].tests], stored)
-    misses = [*_starter(starter), *_reference(references), *_branch(course, lab), *contract(lab, references[0])]
-    misses += [*_unseen(graded), *diagnoses(lab, seeds, fingerprints, diagnose.load(lab))]
+    misses = [*_starter(starter), *_reference(references), *_branch(course, lab), *_instruments(lab)]
+    misses += [*contract(lab, references[0]), *_topics(lab, references[0])]
+    misses += [*_unseen(graded), *_guards(references[0], graded)]
+    misses += diagnoses(lab, seeds, fingerprints, diagnose.load(lab))
+    mutation = None
+    if mutants != 0 and all(report.verdict == "PASS" for report in references):
+        mutation = mutate(course, lab, jailed=jailed, at_once=at_once, most=mutants, say=say)
+        misses += _survived(mutation)
     seconds = round(time.monotonic() - begun, 1)
-    return Checked(lab.id, len(references[0].tests), len(graded), seconds, misses)
+    return Checked(lab.id, len(references[0].tests), len(graded), seconds, misses, mutation)
 
 
 def _jobs(course: Course, lab: Lab, seeds: Sequence[int]) -> dict[str, list[Job]]:
@@ -73,7 +82,7 @@ def _jobs(course: Course, lab: Lab, seeds: Sequence[int]) -> dict[str, list[Job]
     jobs = {
         STARTER: [Job(STARTER, trees.starter_tree(course, lab), 1)],
         REFERENCE: [
-            *(Job(REFERENCE, reference, seed) for seed in REFERENCE_SEEDS),
+            *(Job(REFERENCE, reference, seed, shuffled=seed != REFERENCE_SEEDS[0]) for seed in REFERENCE_SEEDS),
             Job(f"{REFERENCE}, public tests", reference, REFERENCE_SEEDS[0], "public"),
         ],
     }
@@ -128,6 +137,34 @@ def _unseen(graded: dict[str, list[Report]]) -> Iterator[str]:
         for report in reports:
             if report.verdict not in ("FAIL", "TIMEOUT"):
                 yield f"the mistake {name} is {ended(report)} (seed {report.seed})"
+
+
+def _instruments(lab: Lab) -> Iterator[str]:
+    """What measures a learner's code stands in a file without holes, and that is nobody's to edit."""
+    for path in sorted({*lab.editable_paths} - {*lab.hole_files}):
+        yield f"{path} is editable and has no hole: take it out of `editable`"
+
+
+def _topics(lab: Lab, reference: Report) -> Iterator[str]:
+    """Each test's topic has its hints."""
+    known = hints.load(lab)
+    for topic in sorted({test.topic for test in reference.tests if test.topic} - {*known}):
+        yield f"hints.yaml has no topic {topic}, which a hidden test names"
+
+
+def _guards(reference: Report, graded: dict[str, list[Report]]) -> Iterator[str]:
+    """A guard that nothing wrong ever trips guards nothing. (Mutants change the holes alone; mistakes may do more.)"""
+    tripped = {test.id for reports in graded.values() for report in reports for test in report.failed}
+    for test in reference.tests:
+        if test.guard and test.id not in tripped:
+            yield f"no mistake trips the guard {test.id}: write one that does"
+
+
+def _survived(mutation: Mutation) -> Iterator[str]:
+    if mutation.score < BAR:
+        yield f"{mutation.score:.1%} of {mutation.tried} mutants are killed; the bar is {BAR:.0%}"
+    for one in mutation.lost:
+        yield f"no verdict on a mutant: {one}"
 
 
 def ended(report: Report) -> str:

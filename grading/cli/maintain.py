@@ -1,10 +1,9 @@
-"""For authors and maintainers: grade, check, publish."""
+"""For authors and maintainers: grade, publish."""
 
 from __future__ import annotations
 
 import json
 import shlex
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,7 +20,7 @@ LabsArgument = Annotated[list[str] | None, typer.Argument(metavar="[LAB]...", he
 
 
 def add_to(app: typer.Typer) -> None:
-    for command in (grade, check, publish):
+    for command in (grade, publish):
         app.command()(command)
 
 
@@ -95,34 +94,6 @@ def _verdicts(reports: list[Report]) -> object:
     return table
 
 
-def check(
-    labs: LabsArgument = None,
-    write: Annotated[bool, typer.Option("--write", help="Write fingerprints.json.")] = False,
-    at_once: Annotated[int, typer.Option("-n", min=1, help="So many gradings at once.")] = 1,
-    no_jail: Annotated[bool, typer.Option("--no-jail", help="Run here as it is.")] = False,
-    course: CourseOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """The author gate: is this lab any good? Example: labs check l05 --write"""
-    from grading.authoring import gate
-
-    found = course_here(course)
-    wanted = [found.lab(name) for name in labs or found.order]
-    how = {"write": write, "jailed": not no_jail, "at_once": at_once, "say": _progress}
-    checked = [gate.check(found, lab, **how) for lab in wanted]
-    if as_json:
-        show_json([one.as_json() for one in checked])
-    else:
-        show(_gate_table(checked))
-    raise typer.Exit(0 if all(one.good for one in checked) else 1)
-
-
-def _progress(line: str) -> None:
-    """On a terminal, what is being graded, in one line that the next one overwrites."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
-
-
 def publish(
     labs: LabsArgument = None,
     to: Annotated[str, typer.Option("--to", metavar="REPO", help="A bare repository, a remote or a URL.")] = "origin",
@@ -148,16 +119,4 @@ def published_table(published: list[Published]) -> object:
     for one in published:
         what = "unchanged" if not one.changed else "updated" if one.old else "new"
         table.add_row(one.branch, what, one.new[:10], ", ".join(one.shows) or "nothing")
-    return table
-
-
-def _gate_table(checked: list) -> object:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
-    for one in checked:
-        table.add_row(Text("✓", "green") if one.good else Text("✗", "red"), one.lab, one.summary)
-        for miss in one.misses:
-            table.add_row("", "", Text(miss, "red"))
     return table

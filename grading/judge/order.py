@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 class Order:
     """pytest's side of a job's optional keys.
 
-    `shuffled`: an order drawn by the grading's seed. `first`: test ids in the order to run them in; tests that it does
-    not name come after those. `deadlines`: test id -> seconds of one case of its probes, in place of the lab's
-    `probe_s`. (`stop`, the end after the first failure, is pytest's own.)
+    `shuffled`: an order drawn by the grading's seed. `first`: test ids in the order to run them in; what they do not
+    name comes after them, or with `only` not at all. `deadlines`: test id -> seconds of one case of its probes, in
+    place of the lab's `probe_s`. (`stop`, the end after the first failure, is pytest's own.)
     """
 
     def __init__(self, stage: "Stage", job: dict[str, Any]):
@@ -27,6 +27,8 @@ class Order:
         if self.job.get("shuffled"):
             random.Random(self.job["seed"]).shuffle(items)
         place = {name: number for number, name in enumerate(self.job.get("first", ()))}
+        if self.job.get("only"):
+            items[:] = [item for item in items if test_id(item) in place]
         items.sort(key=lambda item: place.get(test_id(item), len(place)))
 
     def pytest_runtest_setup(self, item: "pytest.Item") -> None:

@@ -56,7 +56,9 @@ def check(tiny, monkeypatch):
 
     def run(write: bool = True, lab: str = "l01") -> gate.Checked:
         course = Course.load(tiny.root)
-        return gate.check(course, course.lab(lab), write=write, jailed=False, at_once=1, say=lambda line: None)
+        return gate.check(
+            course, course.lab(lab), write=write, jailed=False, at_once=1, mutants=0, say=lambda *told: None
+        )
 
     run.folder = tiny.lab("l01").folder
     run.ops = tiny.root / "mini_infra/tiny/ops.py"
@@ -129,3 +131,19 @@ def test_old_fingerprints_come_back_when_writing_fails(check, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         check()
     assert (check.folder / "fingerprints.json").read_bytes() == before
+
+
+def test_a_guard_that_no_mistake_trips_and_a_topic_without_hints_are_misses(check):
+    (check.folder / "mistakes/offset.py").unlink()
+    edit(check.folder / "hints.yaml", "sum:", "sums:")
+    found = check().misses
+    assert "no mistake trips the guard t.py::test_negated: write one that does" in found
+    assert "hints.yaml has no topic sum, which a hidden test names" in found
+
+
+def test_an_editable_file_without_a_hole_is_a_miss(check):
+    path = check.folder / "lab.yaml"
+    path.write_text(path.read_text() + "editable: [mini_infra/tiny/ops.py, mini_infra/tiny/__init__.py]\n")
+    for mistake in (check.folder / "mistakes").glob("*.py"):
+        mistake.write_text(mistake.read_text().replace('"""\n', '"""\n\n# file: mini_infra/tiny/ops.py\n'))
+    assert check().misses == ["mini_infra/tiny/__init__.py is editable and has no hole: take it out of `editable`"]

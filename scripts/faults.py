@@ -88,7 +88,9 @@ def kill_in(find, start, delay_s: float, draw: random.Random) -> bool:
     run = start()
     while not (there := find()) and run.poll() is None:
         time.sleep(POLL_S)
-    time.sleep(delay_s if there else 0)
+    deadline = time.monotonic() + delay_s
+    while (left := deadline - time.monotonic()) > 0 and run.poll() is None:
+        time.sleep(min(left, 0.05))
     there = find()
     killed = False
     if there:
@@ -165,6 +167,8 @@ def publish_series(site: Site, points: int, draw: random.Random) -> None:
         settle()
         check_hub(site)
         done += 1
+        if done % 10 == 0:
+            print(f"publisher: {done} of {points}", file=sys.stderr, flush=True)
     where = f"{before} before the branches moved, {after} after"
     print(f"publisher  {done} kills within {lives_s:.1f} s of life, {missed} too late; {where}")
 

@@ -16,6 +16,11 @@ MOUNTS = (
     *("fsopen", "fsconfig", "fsmount", "fspick", "open_by_handle_at"),
 )
 OTHER_PROCESSES = ("ptrace", "pidfd_getfd", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp")
+PRIORITIES = (  # of any process of the same uid, the zygote among them
+    *("setpriority", "sched_setscheduler", "sched_setparam", "sched_setattr", "ioprio_set"),
+    *("migrate_pages", "move_pages"),
+)
+OF_ITSELF = ("prlimit64", "sched_setaffinity")  # first argument 0: the caller, which is how libraries use them
 KERNEL = (
     *("bpf", "perf_event_open", "userfaultfd", "fanotify_init", "io_uring_setup", "io_uring_enter"),
     *("io_uring_register", "keyctl", "add_key", "request_key", "kexec_load", "kexec_file_load", "init_module"),
@@ -23,7 +28,7 @@ KERNEL = (
     *("settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "lookup_dcookie"),
 )
 SYSV_IPC = ("shmget", "msgget", "semget")  # memory that no rlimit counts; torch and gloo use POSIX objects
-DENIED = NAMESPACES + MOUNTS + OTHER_PROCESSES + KERNEL + SYSV_IPC
+DENIED = NAMESPACES + MOUNTS + OTHER_PROCESSES + PRIORITIES + KERNEL + SYSV_IPC
 
 NEW_NAMESPACE_FLAGS = (0x10000000, 0x00020000, 0x20000000, 0x40000000, 0x02000000, 0x04000000, 0x08000000, 0x00000080)
 AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16  # netlink: getifaddrs, which gloo calls
@@ -45,6 +50,7 @@ def filter_program() -> bytes:
     _deny_calls(rules, pyseccomp)
     _deny_flags(rules, pyseccomp)
     _deny_families(rules, pyseccomp)
+    _deny_others(rules, pyseccomp)
     return _export(rules)
 
 
@@ -73,6 +79,12 @@ def _deny_families(rules, seccomp) -> None:
     for family in set(range(AF_NETLINK)) - set(SOCKET_FAMILIES):
         rules.add_rule(denied, "socket", seccomp.Arg(0, seccomp.EQ, family))
     rules.add_rule(denied, "socket", seccomp.Arg(0, seccomp.GT, AF_NETLINK))
+
+
+def _deny_others(rules, seccomp) -> None:
+    """A rank has the zygote's uid, and so the kernel would let it set the zygote's limits and processors."""
+    for name in OF_ITSELF:
+        rules.add_rule(seccomp.ERRNO(errno.EPERM), name, seccomp.Arg(0, seccomp.NE, 0))
 
 
 def _export(rules) -> bytes:

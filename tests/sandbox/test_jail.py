@@ -114,6 +114,7 @@ def test_zygote_cannot_be_stopped(trial, name):
 SYSCALLS = {"ptrace": 101, "mount": 165, "umount2": 166, "pivot_root": 155, "setns": 308, "unshare": 272}
 SYSCALLS |= {"pidfd_getfd": 438, "process_vm_readv": 310, "io_uring_setup": 425, "keyctl": 250, "bpf": 321}
 SYSCALLS |= {"perf_event_open": 298, "userfaultfd": 323, "init_module": 175, "kexec_load": 246, "shmget": 29}
+SYSCALLS |= {"setpriority": 141, "sched_setparam": 142, "sched_setscheduler": 144, "ioprio_set": 251}
 
 
 def call(number: int, *arguments: int) -> str:
@@ -130,6 +131,16 @@ answer = [libc.syscall({listed}), ctypes.get_errno()]
 def test_denied_system_calls(trial, name):
     assert name in DENIED
     assert trial.attempt(call(SYSCALLS[name], 0, 0, 0, 0, 0)) == [-1, errno.EPERM]
+
+
+def test_limits_and_processors_of_the_zygote_are_its_own(trial):
+    for line in (
+        "import resource; resource.prlimit(1, resource.RLIMIT_NOFILE, (1, 1))",
+        "os.sched_setaffinity(1, [0])",
+    ):
+        assert trial.attempt(child_of(line)) == errno.EPERM
+    assert trial.attempt(child_of("import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (9, 9))")) == 0
+    assert trial.attempt(child_of("os.sched_setaffinity(0, os.sched_getaffinity(0))")) == 0
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="system call numbers of x86-64")

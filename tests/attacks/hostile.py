@@ -24,6 +24,7 @@ from grading.judge.report import Report
 
 FOLDER = Path(__file__).parent / "code"
 BUSY = min(4.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))  # an honest probe has to fit, too
+MEMORY_MB = 640  # and this instead of its memory: filling it takes time
 PROBE_S = 2.0 * BUSY  # instead of the lab's own limit: a third of the cases uses it up
 
 
@@ -56,6 +57,39 @@ def _right(grad_output, ctx):
 """,
         select="test_gather_seq_flag",
         wrong="def _hole(grad_output, ctx):\n    return 2 * _right(grad_output, ctx)\n",
+    ),
+    "l21": Hook(
+        path="mini_infra/sglang/srt/mem_cache/radix_cache.py",
+        lines="""\
+        # All tokens below `low` agree, and fewer than `high` do: bisect, comparing only what is still open.
+        low, high = 0, min(len(mine), len(theirs)) + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            if mine[low:middle] == theirs[low:middle]:
+                low = middle
+            else:
+                high = middle
+        return low // page_size * page_size
+""",
+        call="        return _hole(mine, theirs) // page_size * page_size\n",
+        right="",
+        select="test_match_key or test_match_speed",
+        wrong="def _hole(mine, theirs):\n    return 0\n",
+    ),
+    "l29": Hook(
+        path="mini_infra/slime/utils/ppo_utils.py",
+        lines="""\
+        advantages = chunked_discounted_returns(deltas, gamma * lambd, chunk_size)
+        return advantages.to(values.dtype), (advantages + value).to(values.dtype)
+""",
+        call="        return _hole(rewards, values, deltas, gamma * lambd, chunk_size)\n",
+        right="""\
+def _right(rewards, values, deltas, discount, chunk_size):
+    advantages = chunked_discounted_returns(deltas, discount, chunk_size)
+    return advantages.to(values.dtype), (advantages + values.to(advantages.dtype)).to(values.dtype)
+""",
+        select="test_scan and (test_gae_definition or test_manners or test_op_count)",
+        wrong="def _hole(rewards, values, deltas, discount, chunk_size):\n    return values * 2, values * 2\n",
     ),
 }
 

@@ -8,7 +8,7 @@ import tempfile
 import time
 
 import pytest
-from hostile import HOOKS, PROBE_S, Case, Ground, cases, patched, told
+from hostile import HOOKS, MEMORY_MB, PROBE_S, Case, Ground, cases, patched, told
 
 from grading.course.catalog import Course, find_course
 from grading.course.trees import run_settings
@@ -17,8 +17,9 @@ from grading.judge.process import Judge, wants_reference
 from grading.judge.report import Report
 
 SLACK_S = 2.0  # over the limit of each test that was run, on an idle machine
+LIMITS = {"probe_s": PROBE_S, "memory_mb": MEMORY_MB}
 PROPERTIES = {f"P{number}" for number in range(1, 15)}
-PENDING_ROWS = {f"B{number:02}" for number in range(24, 71)}  # rows of the table that have no case yet
+PENDING_ROWS = {f"B{number:02}" for number in range(48, 71)}  # rows of the table that have no case yet
 ALL = cases()
 
 
@@ -36,7 +37,7 @@ def ground(course, tmp_path_factory):
     def of(lab_id: str):
         if lab_id not in made:
             lab = course.lab(lab_id)
-            lab = lab.model_copy(update={"limits": lab.limits.model_copy(update={"probe_s": PROBE_S})})
+            lab = lab.model_copy(update={"limits": lab.limits.model_copy(update=LIMITS)})
             judge = Judge(run_settings(lab), wants_reference(lab), jailed=True)
             made[lab_id] = (lab, judge)
             assert graded(course, lab, judge, "").verdict == "PASS"  # warm now

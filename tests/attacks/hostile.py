@@ -24,7 +24,7 @@ from grading.judge.report import Report
 
 FOLDER = Path(__file__).parent / "code"
 BUSY = min(4.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))  # an honest probe has to fit, too
-MEMORY_MB = 640  # and this instead of its memory: filling it takes time
+MEMORY_MB = 1024  # and this instead of its memory: filling it takes time
 PROBE_S = 2.0 * BUSY  # instead of the lab's own limit: a third of the cases uses it up
 
 
@@ -154,19 +154,19 @@ class Ground:
     def __init__(self, judge: Judge):
         self.judge = judge
         self.slack_s = 0.0
-        self.processes = len(descendants(judge._process.pid))
+        self.processes = len(descendants(judge._pid))
         self.files = self._files()
 
     def changes(self) -> list[str]:
         """One line for each thing that a case has left."""
-        alive = descendants(self.judge._process.pid)
+        alive = descendants(self.judge._pid)
         left = [f"{len(alive)} processes, not {self.processes}"] if len(alive) > self.processes else []
         left += [f"file {path}" for path in sorted(self._files() - self.files)]
         return left + [f"in the jail: {path}" for pid in alive for path in scratch(pid)]
 
     def _files(self) -> set[str]:
         """Everything in the folder that this session's temporary files lie in, but the tree that is graded."""
-        root = self.judge._folder.parent
+        root = self.judge._scratch.path.parent
         return {str(path.relative_to(root)) for path in root.rglob("*") if "submission" not in path.parts}
 
 

@@ -3,7 +3,7 @@
 lint: FAIL or TIMEOUT
 wall: FAIL or TIMEOUT
 defends: P6
-says: allocate|over 640 MB|no answer
+says: allocate|over 1024 MB|no answer
 """
 
 

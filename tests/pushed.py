@@ -14,12 +14,12 @@ from grading.course.trees import starter_tree
 class Pushed:
     """A bare repository with the published branch, and commits on it made by plumbing: no name is impossible."""
 
-    def __init__(self, folder, course):
-        self.folder, self.lab = folder, course.lab("l02")
+    def __init__(self, folder, course, lab="l02"):
+        self.folder, self.lab = folder, course.lab(lab)
         self.starter = starter_tree(course, self.lab)
         self.git("init", "-q", "--bare", "--template=", ".")
         self.tip = self.commit(self.starter, parents=[])
-        self.git("update-ref", "refs/heads/lab/l02", self.tip)
+        self.git("update-ref", f"refs/heads/{self.lab.branch}", self.tip)
 
     def git(self, *arguments) -> str:
         who = {"GIT_COMMITTER_NAME": "ada", "GIT_COMMITTER_EMAIL": "ada@example.org"}
@@ -69,7 +69,7 @@ class Pushed:
         return self.submission(self.edited(edits, without, **kinds))
 
     def submission(self, commit: str):
-        return from_commit(self.folder, commit, self.lab, self.starter, "refs/heads/lab/l02")
+        return from_commit(self.folder, commit, self.lab, self.starter, f"refs/heads/{self.lab.branch}")
 
     def refused(self, edits: dict, without=()) -> list[Refusal]:
         with pytest.raises(Refused) as error:

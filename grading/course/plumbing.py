@@ -3,6 +3,7 @@
 import hashlib
 import os
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,8 +24,15 @@ ENVIRONMENT = {
 OPTIONS = ["-c", "safe.directory=*", "-c", "core.fsmonitor=false", "--no-replace-objects", "--literal-pathspecs"]
 
 
+MOST_NBYTES = 16 << 20  # of a listing: names can be long, and each folder repeats those above it
+
+
 class GitError(Exception):
     """git said no; the message is git's own last line."""
+
+
+class TooManyEntries(Exception):
+    """A tree lists more than it may: a kilobyte of trees of trees can stand for more paths than memory holds."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +83,40 @@ class Repository:
             return False
         return True
 
-    def entries(self, tree: str, *, recursive: bool = True) -> list[Entry]:
-        """Every blob, link and submodule of a tree (with `recursive` False: its own lines only)."""
-        flags = ["-r"] if recursive else []
-        lines = self.git("ls-tree", "-z", "-l", "--full-tree", *flags, "--end-of-options", tree).split(b"\0")
-        return [_entry(line) for line in lines if line]
+    def entries(self, tree: str, *, recursive: bool = True, most: int | None = None) -> list[Entry]:
+        """What a tree holds: blobs, links and submodules (with `recursive` False: its own lines only).
+
+        TooManyEntries where there are over `most` of them, folders counted; the reading stops there.
+        """
+        flags = ["-r", "-t"] if recursive else []  # folders too: a bomb of empty ones would say nothing for ever
+        command = ["ls-tree", "-z", "-l", "--full-tree", *flags, "--end-of-options", tree]
+        found = [_entry(line) for line in self._lines(command, most)]
+        return [one for one in found if one.kind != "tree"] if recursive else found
+
+    def _lines(self, command: list[str], most: int | None) -> Iterator[bytes]:
+        """What one git command writes, cut at NUL, as it comes. GitError where it fails."""
+        options = {"cwd": self.folder, "env": ENVIRONMENT, "stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        with subprocess.Popen(["git", *OPTIONS, *command], stdout=subprocess.PIPE, **options) as process:
+            try:
+                count, nbytes, rest = 0, 0, b""
+                while chunk := process.stdout.read1(1 << 16):
+                    *lines, rest = (rest + chunk).split(b"\0")
+                    count, nbytes = count + len(lines), nbytes + len(chunk)
+                    if most is not None and (count > most or nbytes > MOST_NBYTES):
+                        raise TooManyEntries
+                    yield from lines
+            except BaseException:
+                process.kill()
+                raise
+        if process.returncode:
+            raise GitError(f"git {command[0]} failed")
+
+    def sizes(self, names: list[str]) -> dict[str, tuple[str, int] | None]:
+        """(SHA, size) of the blob behind each name, as git itself walks there; None where it finds none."""
+        lines = self.git("cat-file", "--batch-check", stdin="".join(f"{name}\n" for name in names).encode())
+        found = [line.split() for line in lines.decode(errors="replace").splitlines()]
+        blobs = [(one[0], int(one[2])) if one[1:2] == ["blob"] else None for one in found]
+        return dict(zip(names, blobs, strict=True))
 
     def blobs(self, shas: list[str]) -> dict[str, bytes]:
         """The content of many blobs by one process."""
@@ -87,6 +124,8 @@ class Repository:
         found, at = {}, 0
         for sha in shas:
             header_end = out.index(b"\n", at)
+            if out[at:header_end].endswith(b" missing"):
+                raise GitError(f"{sha} is not in this repository")
             size = int(out[at:header_end].split()[2])
             found[sha] = out[header_end + 1 : header_end + 1 + size]
             at = header_end + size + 2

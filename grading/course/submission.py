@@ -8,7 +8,7 @@ from pathlib import Path
 from grading.course.holes import HoleError, definitions
 from grading.course.models import Lab
 from grading.course.paths import clashes, likely_new_path, shown
-from grading.course.plumbing import Entry, GitError, Repository, blob_sha
+from grading.course.plumbing import Entry, GitError, Repository, TooManyEntries, blob_sha
 from grading.course.spans import NEWLINE
 from grading.course.trees import Tree
 from grading.course.vetting import LIMIT, Refusal, too_big, vet, warn
@@ -16,6 +16,7 @@ from grading.course.vetting import LIMIT, Refusal, too_big, vet, warn
 FILES = ("100644", "100755")
 NOT_LISTED = {".git", ".venv", "venv", "__pycache__", ".pytest_cache", ".ruff_cache", ".hypothesis"}
 MOST_LISTED = 100
+MOST_ENTRIES = 20_000  # files and folders of a commit
 
 
 class Refused(Exception):
@@ -49,28 +50,49 @@ def from_commit(repo: Path, commit: str, lab: Lab, starter: Tree, branch_tip: st
     repository = Repository(repo)
     try:
         sha = repository.peel(commit)
-        entries = repository.entries(sha)
-        tip = _tip(repository, branch_tip)
-        base = {one.path: one.sha for one in _base(repository, tip, sha)}
-        descends = tip is None or repository.is_ancestor(tip, sha)
     except GitError:
-        raise Refused([Refusal("", None, f"{shown(commit)} is no commit of this repository; push a commit")]) from None
-    by_path = {one.path: one for one in entries}
-    twice = [path for path in lab.editable_paths if sum(one.path == path for one in entries) > 1]
-    refusals = [
-        refusal for path in lab.editable_paths if (refusal := _refuse_entry(repository, by_path, path, starter))
-    ]
-    refusals += clashes(lab.editable_paths, [one.path for one in entries])
-    refusals += [Refusal(path, None, "this name stands in the commit twice; commit the file anew") for path in twice]
-    if refusals:
-        raise Refused(refusals)
-    contents = repository.blobs([by_path[path].sha for path in lab.editable_paths])
-    blobs = {path: contents[by_path[path].sha] for path in lab.editable_paths}
+        raise _refused(f"{shown(commit)} is no commit of this repository; push a commit") from None
+    try:
+        entries = repository.entries(sha, most=MOST_ENTRIES)
+        blobs = _blobs(repository, sha, entries, lab, starter)
+    except TooManyEntries:
+        raise _refused(f"the commit has more than {MOST_ENTRIES:,} files; commit what the lab asks for") from None
+    except GitError:
+        raise _refused(f"a part of {shown(commit)} is not in this repository; push the whole commit") from None
+    tip = _tip(repository, branch_tip)
+    base = {one.path: one.sha for one in _base(repository, tip, sha)}
+    descends = tip is None or repository.is_ancestor(tip, sha)
     given = {path: {blob_sha(content, len(sha)), base.get(path)} for path, content in starter.items()}
-    found = {path: one.sha for path, one in by_path.items()}
+    found = {one.path: one.sha for one in entries}
     other = [path for path in found if found[path] not in given.get(path, {base.get(path)})]
     gone = [path for path in given if path not in found]
     return _submission(lab, sha, blobs, starter, other, gone, descends)
+
+
+def _blobs(repository: Repository, sha: str, entries: list[Entry], lab: Lab, starter: Tree) -> dict[str, bytes]:
+    """The contents at the editable paths of a commit. Refused where one is no file that can be graded."""
+    by_path = {one.path: one for one in entries}
+    paths = lab.editable_paths
+    twice = [path for path in paths if sum(one.path == path for one in entries) > 1]
+    refusals = [refusal for path in paths if (refusal := _refuse_entry(repository, by_path, path, starter))]
+    refusals += clashes(paths, [one.path for one in entries])
+    refusals += [Refusal(path, None, "this name stands in the commit twice; commit the file anew") for path in twice]
+    refusals = refusals or _unwalkable(repository, sha, by_path, paths)
+    if refusals:
+        raise Refused(refusals)
+    contents = repository.blobs([by_path[path].sha for path in paths])
+    return {path: contents[by_path[path].sha] for path in paths}
+
+
+def _unwalkable(repository: Repository, sha: str, by_path: dict[str, Entry], paths: list[str]) -> list[Refusal]:
+    """A tree written by hand can list a path that no checkout would find, or another file than it would find."""
+    found = repository.sizes([f"{sha}:{path}" for path in paths])
+    reason = "git finds no such file in the commit, though its tree lists one; commit the file anew"
+    return [Refusal(path, None, reason) for path in paths if (found[f"{sha}:{path}"] or ("",))[0] != by_path[path].sha]
+
+
+def _refused(reason: str) -> Refused:
+    return Refused([Refusal("", None, reason)])
 
 
 def from_worktree(folder: Path, lab: Lab, starter: Tree) -> Submission:
@@ -142,7 +164,8 @@ def _refuse_entry(repository: Repository, by_path: dict[str, Entry], path: str, 
     """Why the entry at an editable path is no file to grade, or None."""
     entry = by_path.get(path)
     if entry and entry.mode in FILES:
-        return too_big(path, entry.size or 0)
+        missing = Refusal(path, None, "its content is not in this repository; push the whole commit")
+        return missing if entry.size is None else too_big(path, entry.size)
     if entry:
         return Refusal(path, None, _not_a_file(entry.mode, "this"))
     parts = path.split("/")
@@ -152,7 +175,8 @@ def _refuse_entry(repository: Repository, by_path: dict[str, Entry], path: str, 
             return Refusal(path, None, _not_a_file(by_path[parent].mode, f"the folder {parent}"))
     if any(other.startswith(path + "/") for other in by_path):
         return Refusal(path, None, "this is a folder; put your code in a file of this name")
-    added = [one for one in by_path.values() if one.path not in starter and one.mode in FILES and one.size <= LIMIT]
+    added = [one for one in by_path.values() if one.path not in starter and one.mode in FILES and one.size]
+    added = [one for one in added if one.size <= LIMIT]
     return _missing(path, likely_new_path(path, starter[path], added, repository))
 
 

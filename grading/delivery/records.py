@@ -30,7 +30,10 @@ TRIES = 20
 
 @dataclass(frozen=True)
 class Record:
-    """What the hub remembers of one grading. `attempt` is None when it counts as none; `when` is ISO 8601 UTC."""
+    """What the hub remembers of one grading. `attempt` is None when it counts as none; `when` is ISO 8601 UTC.
+
+    `number` counts the hub's records: clocks go back, and many pushes have one second.
+    """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
@@ -42,6 +45,7 @@ class Record:
     report: dict[str, Any]
     advice: dict[str, Any]
     text: str = ""
+    number: int = 0
 
     @property
     def verdict(self) -> str:
@@ -89,7 +93,8 @@ def everything(repo: git.Repo) -> list[Record]:
         return []
     listing = repo.git.notes("--ref", NOTES, "list").splitlines()
     notes = [plumbing.read_blob(repo, line.split(" ")[0]) or b"" for line in listing]
-    return sorted((record for note in notes for record in _parse(note.decode())), key=lambda record: record.when)
+    found = [record for note in notes for record in _parse(note.decode())]
+    return sorted(found, key=lambda record: (record.number, record.when))
 
 
 def attempts(repo: git.Repo, lab: str, user: str) -> list[Record]:
@@ -121,7 +126,8 @@ def _without_text(value: Any, shown: frozenset[str]) -> Any:
 def save(repo: git.Repo, fresh: Record) -> Record:
     """Keep a record: attempt ref and note move in one transaction, tried again when another push was faster.
 
-    An INFRA record never takes the place of a verdict, and only COUNTED verdicts take an attempt number.
+    An INFRA record never takes the place of a verdict, and only COUNTED verdicts take an attempt number. Of one
+    commit that was pushed many times at once the first verdict is kept and returned: it is one attempt.
     """
     for _ in range(TRIES):
         with plumbing.exclusive(repo), contextlib.suppress(RefsMoved):
@@ -130,12 +136,11 @@ def save(repo: git.Repo, fresh: Record) -> Record:
 
 
 def _save_once(repo: git.Repo, fresh: Record) -> Record:
-    if fresh.verdict in COUNTED:
-        fresh = replace(fresh, attempt=_next_attempt(repo, fresh))
     others = of_commit(repo, fresh.commit)
-    kept = [r for r in others if r.key != fresh.key or r.verdict != "INFRA"]
-    if fresh.verdict == "INFRA" and any(r.key == fresh.key for r in kept):
-        return fresh
+    if known := [one for one in others if one.key == fresh.key and one.verdict != "INFRA"]:
+        return fresh if fresh.verdict == "INFRA" else known[-1]
+    fresh = replace(fresh, number=_count(repo) + 1, attempt=_next_attempt(repo, fresh))
+    kept = [one for one in others if one.key != fresh.key]
     updates = [_note(repo, fresh.commit, [*kept, fresh])]
     if fresh.attempt:
         updates.append(RefUpdate(fresh.attempt_ref, fresh.commit, ZERO))
@@ -143,7 +148,14 @@ def _save_once(repo: git.Repo, fresh: Record) -> Record:
     return fresh
 
 
-def _next_attempt(repo: git.Repo, fresh: Record) -> int:
+def _count(repo: git.Repo) -> int:
+    """How many records were kept so far: each is one commit of the notes."""
+    return int(repo.git.rev_list("--count", NOTES)) if NOTES in plumbing.refs(repo, NOTES) else 0
+
+
+def _next_attempt(repo: git.Repo, fresh: Record) -> int | None:
+    if fresh.verdict not in COUNTED:
+        return None
     taken = plumbing.refs(repo, f"refs/attempts/{fresh.lab}/{fresh.user}")
     return 1 + max((int(ref.rpartition("/")[2]) for ref in taken), default=0)
 

@@ -1,12 +1,13 @@
-"""Refs that are no lab: paths that climb, capitals, deeper names, very long ones, branches and notes of the hub's own."""
+"""Refs that are no lab: paths that climb, capitals, deeper names, very long ones, branches and notes of the hub."""
 
 EXPECTED = "rejected"
 DEFENDS = "the lab must be in the catalogue before any path is built"
 SAYS = "no such lab|answers are pushed to|hidden ref|invalid refspec|not.* valid ref"
 REFS = [
     "refs/for/lab/l01/x", "refs/for/lab/L01", "refs/for/lab/" + "l" * 200,
-    "refs/for/lab/l1", "refs/for/l01", "refs/for/lab/l01%00", "refs/heads/main", "refs/heads/lab/l01", "refs/notes/labs",
-    "refs/attempts/l01/eve/1", "refs/publish/notes", "refs/replace/" + "1" * 40, "refs/tags/ref/l01/v1",
+    "refs/for/lab/l1", "refs/for/l01", "refs/for/lab/l01%00", "refs/heads/main", "refs/heads/lab/l01",
+    "refs/notes/labs", "refs/attempts/l01/eve/1", "refs/publish/notes", "refs/replace/" + "1" * 40,
+    "refs/tags/ref/l01/v1",
 ]  # fmt: skip
 
 

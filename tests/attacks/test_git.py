@@ -21,7 +21,7 @@ VERDICT = re.compile(r"remote:\s+[✓✗◷⊘] (PASS|FAIL|TIMEOUT|REFUSED|TAMPE
 def judge(tmp_path_factory):
     """One warm judge for all of these: their code is harmless, only the way it comes is not."""
     course = Course.load(write_course(tmp_path_factory.mktemp("course")))
-    with judge_for(course, course.lab("l01")) as shared:
+    with judge_for(course.lab("l01")) as shared:
         yield shared
 
 

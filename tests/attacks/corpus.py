@@ -15,6 +15,7 @@ from types import ModuleType
 
 import pytest
 
+FOUND = {"forged passes": 0, "hangs": 0, "leaks": 0, "processes left": 0, "files left": 0}  # told at the end
 HERE = Path(__file__).parent
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER: what a case orphans becomes our child, where it cannot hide
 GONE_WITHIN_S = 5.0
@@ -29,6 +30,12 @@ def cases(table: str) -> list:
     """One pytest parameter a file of the folder `table`, in order of the names."""
     paths = sorted((HERE / table).glob("[A-Z][0-9][0-9]_*.py"))
     return [pytest.param(_load(path), id=path.stem) for path in paths]
+
+
+def none(what: str, found: list) -> None:
+    """Asserts that nothing was found, and counts what was for the summary; `what` is a key of FOUND."""
+    FOUND[what] += len(found)
+    assert not found, f"{what}: {found}"
 
 
 def _load(path: Path) -> ModuleType:
@@ -50,9 +57,8 @@ def nothing_left(folder: Path, timeout_s: float) -> Iterator[None]:
     deadline = time.monotonic() + GONE_WITHIN_S
     while (left := children() - before) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not left, f"left running: {[_command(pid) for pid in left]}"
-    files = [entry.name for entry in folder.iterdir() if not entry.name.startswith(LOCKS)]
-    assert files == []
+    none("processes left", [_command(pid) for pid in left])
+    none("files left", [entry.name for entry in folder.iterdir() if not entry.name.startswith(LOCKS)])
 
 
 def children() -> set[int]:
@@ -79,6 +85,7 @@ def _alarm(seconds: float) -> Iterator[None]:
     """A case that hangs fails by itself; `make attacks` does not hang with it."""
 
     def ring(signum, frame):
+        FOUND["hangs"] += 1
         raise TimeoutError(f"the case ran longer than {seconds:.0f} s")
 
     old = signal.signal(signal.SIGALRM, ring)

@@ -1,38 +1,16 @@
 """Table A: tampering by git. Each commit is judged by the engine alone, then pushed to a hub as its learner would."""
 
 import re
-import tempfile
 
 import pytest
-from corpus import cases, nothing_left
+from corpus import cases, none, nothing_left
 from ground import Ground
-from synthetic import write_course
 
-from grading.course.catalog import Course
 from grading.feedback.advice import Advice
 from grading.feedback.terminal import render_text
-from grading.judge.grade import judge_for
 
-CASE_S = 60.0
+CASE_S = 300.0  # a hang is told from a busy machine
 VERDICT = re.compile(r"remote:\s+[✓✗◷⊘] (PASS|FAIL|TIMEOUT|REFUSED|TAMPER|INFRA)  l\d\d")
-
-
-@pytest.fixture(scope="module")
-def judge(tmp_path_factory):
-    """One warm judge for all of these: their code is harmless, only the way it comes is not."""
-    course = Course.load(write_course(tmp_path_factory.mktemp("course")))
-    with judge_for(course.lab("l01")) as shared:
-        yield shared
-
-
-@pytest.fixture
-def temporary(tmp_path, monkeypatch):
-    """The temporary folder of this process and of all that it starts."""
-    folder = tmp_path / "tmp"
-    folder.mkdir()
-    monkeypatch.setenv("TMPDIR", str(folder))
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    return folder
 
 
 @pytest.mark.parametrize("case", cases("git"))
@@ -40,6 +18,7 @@ def test_tampering_by_git(case, judge, temporary, tmp_path):
     with nothing_left(temporary, CASE_S):
         ground = Ground(tmp_path, judge, real=getattr(case, "REAL", False))
         seen = list(_commits(case, ground)) + [_outcome(said, case) for said in _pushes(case, ground)]
+        none("forged passes", [one for one in seen if one == "PASS" != case.EXPECTED])
         assert set(seen) == {case.EXPECTED}
         ground.assert_sound()
 

@@ -14,7 +14,7 @@ MIB = 1 << 20
 def pushes(ground):
     zeros = ground.folder / "zeros"
     with open(zeros, "wb") as file:
-        os.truncate(file.fileno(), 200 * MIB)
+        os.truncate(file.fileno(), 64 * MIB)
     blob = subprocess.check_output(["git", "hash-object", "-w", zeros], cwd=ground.ada.folder, text=True).strip()
     zeros.unlink()
     yield ground.push_commit(ground.commit({OPS: ("100644", blob)}))

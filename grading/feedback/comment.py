@@ -32,6 +32,7 @@ def render_comment(report: Report, advice: Advice) -> str:
     failures, unseen = _failed(report)
     sections = [
         Section(_head(report, advice), 0),
+        Section(_places(report.refusals), 1, "the refused places"),
         *failures,
         *_advice(advice),
         Section(_repeat(advice), 1, "the command that repeats it"),
@@ -75,7 +76,6 @@ def _head(report: Report, advice: Advice) -> str:
         _seals(advice),
         inline(outline.meaning(report), 1000),
         f"**{outline.standing(report)}**" if outline.standing(report) else "",
-        _places(report.refusals),
     ]
     return "\n\n".join(line for line in lines if line)
 

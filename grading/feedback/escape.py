@@ -11,11 +11,20 @@ ZERO_WIDTH = "\u200b"
 KEPT = "\n\t\u200b\u200d"  # line breaks, tabs, our own zero-width space, the joiner inside emoji
 UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # controls, format characters (bidi), lone surrogates, separators
 LINK = re.compile(r":(?=//)|\bwww(?=\.)|#(?=\d)|\bGH(?=-\d)|\b(?:mailto|javascript|data|xmpp)(?=:)", re.IGNORECASE)
+COMMAND = re.compile(  # of a GitHub runner, at the beginning of a line of a log; a wrap can put it there
+    r"(?<=:)(?=:(?:add-(?:mask|matcher|path)|debug|echo|(?:end)?group|error|notice|remove-matcher|save-state"
+    r"|set-(?:env|output)|stop-commands|warning)\b)|(?<=##)(?=\[)",
+    re.IGNORECASE,
+)
 MARKDOWN = re.compile(r"([\\`*_\[\]|~>$]|^[#+\-=]|(?<=^\d)[.)])")
 
 
 def visible(text: str) -> str:
-    """`text` with every character that moves the cursor or hides something shown as \\x1b, \\u202e, …"""
+    """`text` with every character that moves the cursor or hides something shown as \\x1b, \\u202e, …
+
+    A command to the runner of a CI job (`::add-mask::x`, `##[group]`) is broken by a zero-width space.
+    """
+    text = COMMAND.sub(ZERO_WIDTH, text)
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else _shown(char) for char in text.replace("\r\n", "\n"))

@@ -15,6 +15,12 @@ HEADER = struct.Struct(">4sIQ")
 MAGIC = b"LABF"
 MIB = 1 << 20
 STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?')
+# What safetensors reads back as it wrote it; it saves more than it loads.
+DTYPES = {
+    *("float64", "float32", "float16", "bfloat16", "complex64", "bool"),
+    *("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"),
+    *("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8"),
+}
 TENSOR_HEADER_NBYTES = 2048  # of one tensor in the safetensors part: name, dtype, shape, offsets
 
 
@@ -147,6 +153,8 @@ def _add_tensor(value: Any, tensors: dict[str, Any], at: str, limits: WireLimits
         raise WireError(f"{at} is a {type(value).__name__}; {kinds}")
     if value.layout is not torch.strided:
         raise WireError(f"{at} is a tensor of layout {value.layout}; return a dense one")
+    if (dtype := str(value.dtype).removeprefix("torch.")) not in DTYPES:
+        raise WireError(f"{at} is a tensor of dtype {dtype}; convert it to a plain one")
     if len(tensors) == limits.tensors:
         raise WireError(f"more than {limits.tensors:,} tensors; return them as one")
     name = str(len(tensors))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import save
 
-from grading.sandbox.wire import HEADER, MAGIC, FrameReader, WireError, WireLimits, encode
+from grading.sandbox.wire import DTYPES, HEADER, MAGIC, FrameReader, WireError, WireLimits, encode
 
 SMALL = WireLimits(frame_nbytes=1 << 16, json_nbytes=1 << 15, depth=4, items=100, string_chars=50)
 
@@ -139,3 +139,17 @@ def test_what_is_too_much_for_a_frame_is_refused_where_it_is_made(value, word):
     limits = WireLimits(frame_nbytes=1 << 16, json_nbytes=1 << 15, depth=4, items=100, tensors=2)
     with pytest.raises(WireError, match=word):
         encode(value, limits)
+
+
+@pytest.mark.parametrize("dtype", ["float4_e2m1fn_x2", "float8_e8m0fnu", "complex128"])
+def test_a_dtype_that_would_not_be_read_back_is_refused_by_name(dtype):
+    odd = torch.zeros(16, dtype=torch.uint8).view(getattr(torch, dtype))
+    with pytest.raises(WireError, match=f"answer is a tensor of dtype {dtype}"):
+        encode(odd)
+
+
+@pytest.mark.parametrize("dtype", sorted(DTYPES))
+def test_every_dtype_of_the_list_is_read_back(dtype):
+    sent = torch.zeros(2, dtype=getattr(torch, dtype))
+    (got,) = FrameReader(WireLimits()).feed(encode(sent))
+    assert (got.dtype, got.shape) == (sent.dtype, sent.shape)

@@ -134,4 +134,7 @@ def signal_name(code: int | None) -> str:
     """How a rank ended, in words: SIGSEGV, exit status 3, or nothing when it was still alive."""
     if code is None or code == 0:
         return "exit status 0" if code == 0 else ""
-    return signal.Signals(-code).name if code < 0 else f"exit status {code}"
+    if code > 0:
+        return f"exit status {code}"
+    named = -code in set(signal.Signals)  # the real-time ones between the first and the last are not
+    return signal.Signals(-code).name if named else f"signal {-code}"

@@ -24,12 +24,13 @@ class Stopwatch:
         self.world, self.digest, self.rtol, self.draw = world, digest, rtol, draw
 
     def run(self, inputs: dict[str, Any], reps: int, enough_s: float | None) -> float | None:
-        """The best of the laps that the deadline allowed; None when the rank failed or no lap came in."""
+        """The best of the laps that the deadline allowed; None when the rank failed, in any lap, or none came in."""
         if not self.world.start(inputs, time.monotonic() + TIME_S):
             self.world.stacks()
             return None
         with machine_lock(exclusive=True):
-            return min(self._laps(reps, enough_s), default=None)
+            laps = self._laps(reps, enough_s)
+        return None if self.world.failed else min(laps, default=None)
 
     def _laps(self, reps: int, enough_s: float | None) -> list[float]:
         """Time one call after another, until there are enough, or time is up, or the bar is met or out of reach."""

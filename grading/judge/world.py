@@ -4,6 +4,7 @@ The ranks of one world are one adversary: whatever one of them does wrong is cha
 world starts clean. The loop believes nothing but values; it only notes how each rank came to its end.
 """
 
+import contextlib
 import selectors
 import time
 from dataclasses import dataclass
@@ -199,16 +200,25 @@ class TimedWorld:
         return self.rank.answers[0].value == "ready"
 
     def repeat(self, scalar: float, deadline: float) -> tuple[float, Any] | None:
-        """(seconds, digest) of one repetition; None when no digest came in time."""
+        """(seconds, digest) of one repetition; None when no digest came in time, or none will (`failed`)."""
         number = self._world.control.next_id()
         frame = encode({"id": number, "scalar": scalar})
         self.rank.answers.append(Answer())
         begun = time.perf_counter()
-        self.rank.channel.send(frame)
+        with contextlib.suppress(OSError):  # a dead rank: the loop sees the end of its stream
+            self.rank.channel.send(frame)
         while not self._world.settled(self.rank, {0: number}):
             if not self._world.turn(deadline):
                 return None
-        return time.perf_counter() - begun, self.rank.answers[-1].value
+        seconds = time.perf_counter() - begun
+        return None if self.failed else (seconds, self.rank.answers[-1].value)
+
+    @property
+    def failed(self) -> bool:
+        """Did the last call end in an error, a death or tampering, rather than late or well?"""
+        answer = self.rank.answers[-1]
+        wrong = answer.error is not None or answer.refused is not None or bool(self.rank.tamper)
+        return wrong or (self.rank.closed and not answer.arrived)
 
     def stacks(self) -> None:
         self._world.dump_stacks()

@@ -108,7 +108,7 @@ def _serve(channel: "_Channel", world: World, store: Any, recorder: Any) -> None
             function = _probe(probe)
             inputs = _inputs(function, request["inputs"], world, store, recorder)
             if request.get("timed"):
-                _repeat(channel, function, inputs, request["id"])
+                _repeat(channel, function, inputs, request["id"], world.tree)
                 continue
             answer = encode({"id": request["id"], "value": function(**inputs)}, channel.limits)
         except WireError as error:
@@ -130,12 +130,16 @@ def _inputs(function: Any, given: dict[str, Any], world: World, store: Any, reco
     return given | {name: value for name, value in offered.items() if name in wanted}
 
 
-def _repeat(channel: "_Channel", function: Any, inputs: dict[str, Any], request_id: int) -> None:
+def _repeat(channel: "_Channel", function: Any, inputs: dict[str, Any], request_id: int, tree: str) -> None:
     """Timed repetitions: warm up, say ready, then one digest for each scalar; the judge holds the clock."""
     function(**inputs, lab_scalar=0.0)
     channel.send({"id": request_id, "value": "ready"})
     while (message := channel.receive()).get("scalar") is not None:
-        channel.send({"id": message["id"], "value": float(function(**inputs, lab_scalar=message["scalar"]))})
+        try:
+            answer = {"value": float(function(**inputs, lab_scalar=message["scalar"]))}
+        except BaseException as error:  # under this lap's own id, else it would look like tampering
+            answer = {"error": _describe(error, tree)}
+        channel.send({"id": message["id"], **answer})
 
 
 def _describe(error: BaseException, tree: str) -> dict[str, Any]:

@@ -113,6 +113,11 @@ def spin(n):
 def timed(x, lab_scalar):
     return float((x + lab_scalar).sum())
 
+def timed_once(end, lab_scalar):
+    if lab_scalar:
+        os._exit(3) if end == "dies" else [][0]
+    return 1.0
+
 def environment():
     return [os.environ.get("LAB_X"), len(sys.argv)]
 
@@ -303,6 +308,22 @@ def test_timed_repetitions_carry_fresh_scalars(sandbox):
         assert world.start({"x": torch.zeros(4)}, deadline)
         digests = [world.repeat(scalar, deadline)[1] for scalar in (0.5, 2.0)]
     assert digests == [2.0, 8.0]
+
+
+@pytest.mark.parametrize("end", ["dies", "raises"])
+def test_a_timed_call_that_fails_is_a_failure_and_no_tampering(sandbox, end):
+    sandbox.wait_ready()
+    deadline = time.monotonic() + 10
+    with sandbox.timed(Request("timed_once", 1, [[{}]], timed=True)) as world:
+        assert world.start({"end": end}, deadline)
+        assert world.repeat(1.0, deadline) is None
+        assert world.failed
+    assert (world.rank.tamper, world.rank.closed) == ("", end == "dies")
+    assert (world.rank.answers[-1].error or {}).get("type") == (None if end == "dies" else "IndexError")
+
+
+def test_every_signal_has_a_name():
+    assert [signal_name(code) for code in (-9, -40, 3, 0)] == ["SIGKILL", "signal 40", "exit status 3", "exit status 0"]
 
 
 def test_a_fresh_interpreter_reads_its_environment(sandbox):

@@ -17,6 +17,22 @@ EventOption = Annotated[
 
 
 @app.command()
+def resolve(
+    event: EventOption,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where the event goes, whole.")],
+) -> None:
+    """The event with its pull request, looked up for a dispatch. Example: labs github resolve --out event.json"""
+    from grading.delivery.github import workflow
+    from grading.delivery.github.event import PullEvent, read
+
+    told = read(event, PullEvent)
+    if told.pull_request is None:
+        told = told.model_copy(update={"pull_request": _forge(told).pull(told.number)})
+    out.write_text(told.model_dump_json(), encoding="utf-8")
+    workflow.output("head", told.pull_request.head.sha)
+
+
+@app.command()
 def grade(
     event: EventOption,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the artifact goes.")],
@@ -26,10 +42,12 @@ def grade(
 ) -> None:
     """Grade a pull request's head. Example: labs github grade --event event.json --repo . --out report"""
     from grading.delivery.github import gradejob, workflow
-    from grading.delivery.github.event import PullEvent, read
+    from grading.delivery.github.event import EventError, PullEvent, read
 
     told = read(event, PullEvent)
-    pull = told.pull_request or _forge(told).pull(told.number)
+    pull = told.pull_request
+    if pull is None:
+        raise EventError(f"{event} has no pull request: `labs github resolve` looks it up")
     done = gradejob.run(course_here(course), repo, told.repository.full_name, pull, out, _run_id(), not no_jail)
     workflow.output("graded", "false" if done.report is None else "true")
     if done.report is None:
@@ -43,6 +61,7 @@ def grade(
 def review(
     event: EventOption,
     artifact: Annotated[Path, typer.Option("--artifact", metavar="PATH", help="The folder or zip of the report.")],
+    head: Annotated[str, typer.Option("--head", metavar="SHA", help="The commit that was to be graded.")] = "",
     course: CourseOption = None,
 ) -> None:
     """Post a report. Example: labs github review --event event.json --artifact report"""
@@ -55,7 +74,7 @@ def review(
     pull = forge.pull(told.number)
     if pull.lab_id is None:
         raise EventError(f"pull request {pull.number} is for no lab")
-    lab, head = found.lab(pull.lab_id), (told.pull_request or pull).head.sha
+    lab, head = found.lab(pull.lab_id), head or (told.pull_request or pull).head.sha
     try:
         read_parcel = parcel.read(artifact, lab, told.repository.full_name, pull.number, head, _run_id())
         done = reviewing.review(found, lab, forge, pull, read_parcel)

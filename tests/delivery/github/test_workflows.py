@@ -1,0 +1,143 @@
+"""What no local runner can try is read off the YAML: triggers, permissions, pins, what a script is made of."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+GITHUB = ROOT / ".github"
+WORKFLOWS = {path.stem: path for path in sorted((GITHUB / "workflows").glob("*.yml"))}
+FILES = [*WORKFLOWS.values(), *sorted((GITHUB / "actions").glob("*/action.yml"))]
+PINNED = re.compile(r"uses: (\./|actions/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$)")
+PERMISSIONS = {
+    ("grade", "grade"): {"contents": "read", "pull-requests": "read"},
+    ("grade", "review"): {"contents": "read", "pull-requests": "write", "checks": "write"},
+    ("chatops", "command"): {"contents": "read", "pull-requests": "write", "checks": "write"},
+    ("chatops", "regrade"): {"contents": "read", "actions": "write"},
+    ("ci", "test"): {"contents": "read"},
+    ("publish", "publish"): {"contents": "write"},
+}
+TRIGGERS = {
+    "grade": {
+        "pull_request_target": {"branches": ["lab/**"], "types": ["opened", "synchronize", "reopened"]},
+        "workflow_dispatch": {"inputs": {"pr": {"description": "The number of the pull request", "required": True}}},
+    },
+    "chatops": {"issue_comment": {"types": ["created"]}},
+    "ci": {"push": {"branches": ["main"]}, "pull_request": {"branches": ["main"]}},
+}
+
+
+def loaded(path: Path) -> dict:
+    return yaml.load(path.read_text(), Loader=yaml.BaseLoader)  # BaseLoader: `on` is a string, not True
+
+
+def steps(path: Path) -> list[dict]:
+    data = loaded(path)
+    lists = [job["steps"] for job in data["jobs"].values()] if "jobs" in data else [data["runs"]["steps"]]
+    return [step for steps in lists for step in steps]
+
+
+def test_the_permissions_are_those_of_the_table_and_nothing_at_the_top():
+    found = {}
+    for name, path in WORKFLOWS.items():
+        data = loaded(path)
+        assert data["permissions"] == {}, name
+        found |= {(name, job): given["permissions"] for job, given in data["jobs"].items()}
+    assert found == PERMISSIONS
+
+
+@pytest.mark.parametrize("name", TRIGGERS)
+def test_the_triggers(name):
+    found = loaded(WORKFLOWS[name])["on"]
+    assert set(found) == set(TRIGGERS[name])
+    for event, wanted in TRIGGERS[name].items():
+        if event != "workflow_dispatch":
+            assert found[event] == wanted
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_every_script_is_fixed_text(path):
+    assert [step["run"] for step in steps(path) if "${{" in step.get("run", "")] == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_every_action_is_pinned_and_its_version_is_said(path):
+    used = [line.strip().removeprefix("- ") for line in path.read_text().splitlines() if "uses: " in line]
+    assert [line for line in used if not PINNED.match(line)] == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_checkouts_keep_no_credentials_and_never_take_a_head(path):
+    for step in steps(path):
+        if step.get("uses", "").startswith("actions/checkout@"):
+            assert step["with"]["persist-credentials"] == "false"
+            assert not {"ref", "repository"} & set(step["with"])
+    assert "allow-unsafe-pr-checkout" not in path.read_text()
+
+
+@pytest.mark.parametrize("path", WORKFLOWS.values(), ids=lambda path: path.name)
+def test_each_workflow_says_who_starts_it_and_what_it_trusts(path):
+    header = path.read_text().partition("\nname:")[0]
+    assert all(line.startswith("#") for line in header.splitlines())
+    assert "Who starts it:" in header
+    assert "What it trusts:" in header
+    assert "concurrency" in loaded(path)
+    assert all("timeout-minutes" in job for job in loaded(path)["jobs"].values())
+
+
+def test_no_step_that_runs_a_learners_code_has_a_token():
+    job = loaded(WORKFLOWS["grade"])["jobs"]["grade"]
+    (step,) = [step for step in job["steps"] if "labs github grade" in step.get("run", "")]
+    assert "env" not in step
+    assert "GITHUB_TOKEN" not in str(job.get("env", "")) + str(loaded(WORKFLOWS["grade"]).get("env", ""))
+    assert "secrets." not in WORKFLOWS["grade"].read_text()
+
+
+def test_only_ci_on_main_writes_the_cache():
+    saving = [name for name, path in WORKFLOWS.items() if "save:" in path.read_text()]
+    assert saving == ["ci"]
+    assert "github.event_name == 'push'" in WORKFLOWS["ci"].read_text()
+    assert not any("actions/cache@" in path.read_text() for path in FILES)  # it saves by itself
+
+
+def test_a_newer_push_cancels_the_older_run_and_no_command_is_lost():
+    assert loaded(WORKFLOWS["grade"])["concurrency"] == {
+        "group": "grade-${{ github.event.pull_request.number || inputs.pr }}",
+        "cancel-in-progress": "true",
+    }
+    assert loaded(WORKFLOWS["chatops"])["concurrency"] == {"group": "chatops-${{ github.event.comment.id }}"}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["zizmor", "--offline", "--no-progress", ROOT],
+        ["actionlint", *WORKFLOWS.values()],
+        ["yamllint", "-s", "-c", ROOT / ".yamllint.yml", GITHUB],
+        ["check-jsonschema", "--builtin-schema", "vendor.github-workflows", *WORKFLOWS.values()],
+        [
+            "check-jsonschema",
+            "--builtin-schema",
+            "vendor.github-actions",
+            *(p for p in FILES if p.name == "action.yml"),
+        ],
+    ],
+    ids=lambda command: command[0],
+)
+def test_linters_are_clean(command):
+    name, *arguments = command
+    tool = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+    done = subprocess.run([tool, *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_suppression_gives_its_reason():
+    for path in FILES:
+        for line in path.read_text().splitlines():
+            if "zizmor: ignore" in line:
+                assert re.search(r"ignore\[[\w-]+\] \w+", line), line

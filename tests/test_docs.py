@@ -1,4 +1,4 @@
-"""What the documents show is there: commands and options of `labs`, targets of make, files and headings of links."""
+"""What the documents show is there: commands and options of `labs`, targets of make, files, headings, cases."""
 
 import re
 from collections.abc import Iterator
@@ -71,9 +71,48 @@ def anchors(path: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+def rows(cell: str) -> set[str]:
+    """The rows of the attack corpus that a cell names: "A30 B04 B06-B08" are five."""
+    found = set()
+    for table, first, last in re.findall(r"\b([ABC])(\d\d)(?:-\1(\d\d))?\b", cell):
+        found |= {f"{table}{number:02}" for number in range(int(first), int(last or first) + 1)}
+    return found
+
+
+def defended(row: str) -> set[str]:
+    """The properties in the headers of a row's cases, all its letters together."""
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "attacks").glob(f"*/{row}*.py")]
+    lines = [line for source in sources for line in re.findall(r"(?im)^defends\b.*$", source)]
+    return set(re.findall(r"\bP\d+\b", "\n".join(lines)))
+
+
+def test_security_names_for_each_property_what_proves_it():
+    lines = re.findall(r"^\| (P\d+) \| (.*) \|$", (ROOT / "SECURITY.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert [name for name, _ in lines] == [f"P{number}" for number in range(1, 15)]
+    for name, line in lines:
+        _, places, proof, limit = line.split(" | ")
+        paths = [ROOT / path for path in INLINE.findall(proof)]
+        assert limit, name
+        assert rows(proof) or paths, name
+        assert all(path.exists() for path in [*paths, *(ROOT / "grading" / place for place in places_of(places))]), name
+        assert [row for row in sorted(rows(proof)) if name not in defended(row)] == [], name
+
+
+def places_of(cell: str) -> Iterator[str]:
+    """`sandbox/jail.py`, `spec.py` -> both in sandbox/: a name without a folder is in the one before it."""
+    folder = ""
+    for place in INLINE.findall(cell):
+        folder = place.rpartition("/")[0] or folder
+        yield place if "/" in place else f"{folder}/{place}"
+
+
 def test_the_readers_of_this_test_find_what_is_wrong():
     assert unknown(["start", "l05", "../l05"]) == ""
     assert unknown(["hub", "init", "DIR", "--course", "PATH"]) == ""
     assert unknown(["fly", "l05"]) == "fly"
     assert unknown(["hub", "fly"]) == "fly"
     assert unknown(["test", "--fast"]) == "--fast"
+    assert rows("A30 B04 B06-B08 `tests/x.py`") == {"A30", "B04", "B06", "B07", "B08"}
+    assert defended("B04") == {"P2", "P5"}
+    assert defended("B00") == set()
+    assert list(places_of("`sandbox/jail.py`, `spec.py`")) == ["sandbox/jail.py", "sandbox/spec.py"]

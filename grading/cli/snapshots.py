@@ -10,6 +10,7 @@ import typer
 from grading.cli.common import CourseOption, JsonOption, course_here, show, show_json
 
 if TYPE_CHECKING:
+    from grading.course.isomorphism import Difference
     from grading.course.snapshots import Lock
 
 INFRA = 3
@@ -81,6 +82,41 @@ def verify(names: NamesArgument = None, course: CourseOption = None, as_json: Js
             for one in row["anchors"]:
                 show(f"{row['name']}: {one['anchor']} is {one['what']}: {one['why'] or one['new']}")
     raise typer.Exit(1 if bad else 0)
+
+
+@app.command()
+def diff(names: NamesArgument = None, course: CourseOption = None, as_json: JsonOption = False) -> None:
+    """Names and parameters of mini_infra that upstream has not. Example: labs snapshots diff megatron-core"""
+    from grading.course import cache
+    from grading.course.isomorphism import Mirror, compare, mirrored
+    from grading.course.snapshots import SnapshotError, pick
+
+    root, rows, missed = course_here(course).root, [], 0
+    for lock in pick(root, names or []):
+        if not names and not mirrored(root, lock):
+            continue
+        try:
+            mirror = Mirror(root, lock, cache.need(lock))
+        except SnapshotError as error:
+            missed += 1
+            print(f"labs: {error}", file=sys.stderr)
+            continue
+        found = compare(root, mirror)
+        rows += [{"name": lock.name, "version": lock.version, **vars(one)} for one in found]
+        if not as_json:
+            _show_diff(lock, mirror.symbols, found)
+    if as_json:
+        show_json(rows)
+    raise typer.Exit(1 if not all(row["reason"] for row in rows) else INFRA if missed else 0)
+
+
+def _show_diff(lock: Lock, symbols: int, found: list[Difference]) -> None:
+    """A line an error, and one that counts."""
+    errors = [one for one in found if not one.reason]
+    for one in errors:
+        show(str(one))
+    counted = f"{symbols} symbols; differences explained: {len(found) - len(errors)}, errors: {len(errors)}"
+    show(f"{lock.name} {lock.version}: {counted}")
 
 
 @app.command()

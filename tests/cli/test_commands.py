@@ -9,7 +9,7 @@ from grading.delivery import local
 
 COMMANDS = ["check", "doctor", "exam", "grade", "graft", "hint", "hub", "list", "progress", "publish", "show"]
 COMMANDS += ["snapshots", "solution", "start", "submit", "test"]
-SNAPSHOTS = ["drift", "fetch", "list", "verify"]
+SNAPSHOTS = ["diff", "drift", "fetch", "list", "verify"]
 
 
 def test_every_command_has_help_with_an_example(labs):

@@ -11,7 +11,7 @@ demo: $(VENV)/ready  ## the main job on a local hub in a temporary folder: five 
 	@$(BIN)/python scripts/demo.py
 
 test: $(VENV)/ready  ## the project's own tests, and starter, reference and two mistakes of each lab
-	@$(BIN)/python -m pytest tests
+	@$(BIN)/python -m pytest tests -n 2
 
 attacks: $(VENV)/ready  ## the attack corpus: hostile commits, hostile code, hostile text, faults
 	@$(BIN)/python -m pytest tests/attacks

@@ -9,6 +9,7 @@ from github_examples import HEAD, parcel
 from grading.delivery.github import memory as memories
 from grading.delivery.github.forge import ForgeError
 from grading.delivery.github.review import infra, review
+from grading.feedback.advice import Attempt
 from grading.judge.report import Frame, Refusal, TestResult
 
 NEXT = "c" * 40
@@ -185,11 +186,12 @@ def test_the_largest_comment_fits_beside_the_memory(tiny, lab, forge, github, pu
         TestResult(id=f"t{n}", outcome="failed", kind=f"error:E{n}", sentence=f"S{n}", message="x" * 9000)
         for n in range(300)
     ]
-    for number in range(45):
-        head = f"{number:040x}"
-        github.world.pull(7, head, base="lab/l01")
-        tests = huge if number == 44 else parcel().report.tests
-        review(tiny, lab, forge, forge.pull(7), parcel(head=head, tests=tests))
+    memory = memories.Memory(lab="l01")
+    for number in range(44):
+        attempt = Attempt(n=0, user="7", commit=f"{number:040x}", verdict="FAIL", topics=["sum"])
+        memory = memory.with_attempt(attempt)
+    github.world.comments.append({"id": 90, "user": BOT, "issue": 7, "body": f"<!-- labs:report -->\n{memory.block()}"})
+    review(tiny, lab, forge, pull, parcel(tests=huge))
     assert len(sticky(github)) <= 65_535
     assert remembered(github).tries == 45
     assert len(remembered(github).attempts) == 40

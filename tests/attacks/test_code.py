@@ -30,11 +30,13 @@ def course(pytestconfig) -> Course:
 
 @pytest.fixture(scope="module")
 def ground(course, tmp_path_factory):
-    """ground(lab id) -> (lab, its Ground): a judge a lab, all in one temporary folder of this module's own."""
-    before, tempfile.tempdir = tempfile.tempdir, str(tmp_path_factory.mktemp("judges"))
+    """ground(lab id) -> (lab, its Ground): a judge a lab, each in a temporary folder of its own."""
+    before = tempfile.tempdir
+    folders: dict[str, str] = {}
     made: dict[str, tuple] = {}
 
     def of(lab_id: str):
+        tempfile.tempdir = _folder_of(lab_id, folders, tmp_path_factory)
         if lab_id not in made:
             lab = course.lab(lab_id)
             lab = lab.model_copy(update={"limits": lab.limits.model_copy(update=LIMITS)})
@@ -49,6 +51,12 @@ def ground(course, tmp_path_factory):
     tempfile.tempdir = before
     for _, stood in made.values():
         (stood.judge if isinstance(stood, Ground) else stood).close()
+
+
+def _folder_of(lab_id: str, folders: dict[str, str], tmp_path_factory) -> str:
+    if lab_id not in folders:
+        folders[lab_id] = str(tmp_path_factory.mktemp(lab_id))
+    return folders[lab_id]
 
 
 def graded(course, lab, judge, source: str, linted: bool = False) -> Report:

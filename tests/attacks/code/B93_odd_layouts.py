@@ -1,7 +1,7 @@
 """Puts sparse, quantised, nested and wrapped tensors into one answer, to break who encodes or decodes them.
 
 lint: REFUSED
-wall: FAIL
+wall: FAIL or TIMEOUT
 defends: P7 P11
 """
 

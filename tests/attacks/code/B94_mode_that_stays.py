@@ -1,7 +1,7 @@
-"""Enters a torch function mode that answers everything with zeros and never leaves it: what it encodes is what counts.
+"""Enters a torch function mode that answers everything with zeros and never leaves it; its own answer is right.
 
 lint: REFUSED
-wall: FAIL
+wall: PASS or FAIL
 defends: P1 P11
 """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,12 @@ from grading.cli.common import CourseOption, JsonOption, course_here, show, show
 if TYPE_CHECKING:
     from grading.delivery.publish import Published
     from grading.judge.report import Report
+
+
+class Seal(StrEnum):
+    patch = "patch"
+    mainline = "mainline"
+
 
 LabsArgument = Annotated[list[str] | None, typer.Argument(metavar="[LAB]...", help="Default: all.")]
 
@@ -33,6 +40,7 @@ def grade(
     every: Annotated[bool, typer.Option("--all", help="Every lab: with --impl, else this work tree.")] = False,
     at_once: Annotated[int, typer.Option("-n", min=1, help="With --all: so many at once.")] = 1,
     seed: Annotated[int | None, typer.Option("--seed", help="Repeat an earlier grading.")] = None,
+    seal: Annotated[Seal, typer.Option("--seal", help="mainline: against upstream's own code.")] = Seal.patch,
     no_jail: Annotated[bool, typer.Option("--no-jail", help="Run here as it is; does not count.")] = False,
     file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the report; - is stdout.")] = None,
     course: CourseOption = None,
@@ -44,7 +52,8 @@ def grade(
     if every == bool(lab):
         raise typer.BadParameter("name one lab, or say --all")
     if every:
-        reports = _watched(answers.grade_all(found, impl, seed, not no_jail, at_once), len(found.labs))
+        graded = answers.grade_all(found, impl, seed, not no_jail, at_once, str(seal))
+        reports = _watched(graded, len(answers.labs_with(found, str(seal))))
         _write_json(file, [report.model_dump(mode="json") for report in reports])
         if str(file) != "-":
             show(_verdicts(reports))
@@ -53,12 +62,13 @@ def grade(
 
     one = found.lab(lab)
     answer = answers.answer(found, one, repo=repo, commit=commit, worktree=worktree, impl=impl)
-    report = answers.grade(found, one, answer, seed=seed, jailed=not no_jail)
+    report = answers.grade(found, one, answer, seed=seed, jailed=not no_jail, seal=str(seal))
+    earned = set() if impl else answers.keep_seal(repo or worktree or Path.cwd(), one, report)
     _write_json(file, report.model_dump(mode="json"))
     if str(file) == "-":
         raise typer.Exit(report.exit_code)
     given = _options(repo=repo, commit=commit, worktree=worktree, impl=impl)
-    show_report(report, advise(found, one, report, None, given=given), as_json=False)
+    show_report(report, advise(found, one, report, None, given=given, earned=earned), as_json=False)
 
 
 def _options(**named: object) -> str:

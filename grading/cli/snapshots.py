@@ -28,13 +28,15 @@ def fetch(
 ) -> None:
     """Bring the pinned releases into the cache, once. Example: labs snapshots fetch megatron-core"""
     from grading.course import fetch as fetching
+    from grading.course import packages
     from grading.course.snapshots import SnapshotError, pick
 
-    missed = 0
-    for lock in pick(course_here(course).root, names or []):
+    missed, root = 0, course_here(course).root
+    for lock in pick(root, names or []):
         try:
             with _bar(lock) as say:
                 folder = fetching.fetch(lock, say, source if not lock.archive or names else "")
+            packages.install(packages.lock_file(root, lock.name))
             show(f"{lock.name} {lock.version}: {folder}")
         except SnapshotError as error:
             missed += 1

@@ -1,15 +1,19 @@
 """What `labs grade` can grade: a commit, a folder, or what the course itself has."""
 
+import contextlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from grading.course import trees
 from grading.course.catalog import Course, Lab
+from grading.course.plumbing import GitError, Repository
+from grading.course.seals import has_mainline
 from grading.course.submission import Refused, Submission, from_commit, from_tree, from_worktree
+from grading.delivery import local
 from grading.delivery.clone import CloneError
 from grading.judge.grade import grade
-from grading.judge.report import Report
+from grading.judge.report import Report, Verdict
 
 WANTED = "say what to grade: --commit SHA [--repo R], --worktree DIR, or --impl reference|starter|mistake:NAME"
 
@@ -45,13 +49,29 @@ def implementation(course: Course, lab: Lab, name: str) -> trees.Tree:
     return trees.patched_tree(course, lab, path.read_text(encoding="utf-8"))
 
 
-def grade_all(course: Course, impl: str | None, seed: int | None, jailed: bool, at_once: int) -> Iterator[Report]:
-    """Every lab of the course, `at_once` at a time, in its order; `impl` None: the course's own work tree."""
+def keep_seal(start: Path, lab: Lab, report: Report) -> set[str]:
+    """The lab's seals on record in the clone around `start`, with the Mainline seal that this report earns."""
+    if report.seal == "mainline" and report.verdict is Verdict.PASS and report.counts:
+        with contextlib.suppress(GitError), local.updating(Repository(start).common_dir(), lab.id) as state:
+            state.seals.setdefault(report.seal, local.now())
+    state = local.load_here(start)
+    return set(state[lab.id].seals) if lab.id in state else set()
+
+
+def labs_with(course: Course, seal: str) -> list[Lab]:
+    """The labs that have this seal, in the course's order."""
+    return [lab for lab in course.labs if seal == "patch" or has_mainline(lab)]
+
+
+def grade_all(
+    course: Course, impl: str | None, seed: int | None, jailed: bool, at_once: int, seal: str = "patch"
+) -> Iterator[Report]:
+    """Every lab that has the seal, `at_once` at a time, in order; `impl` None: the course's own work tree."""
     worktree = None if impl else course.root
 
     def one(lab: Lab) -> Report:
         given = answer(course, lab, repo=None, commit=None, worktree=worktree, impl=impl)
-        return grade(course, lab, given, seed=seed, jailed=jailed)
+        return grade(course, lab, given, seed=seed, jailed=jailed, seal=seal)
 
     with ThreadPoolExecutor(max_workers=at_once) as pool:
-        yield from pool.map(one, course.labs)
+        yield from pool.map(one, labs_with(course, seal))

@@ -3,7 +3,7 @@
 This is the one place where feedback reads the course's files; rendering takes Report and Advice and reads nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from pydantic import Field
 
@@ -48,11 +48,12 @@ def advise(
     attempts: Sequence[Attempt] | None,
     asked: Mapping[str, int] | None = None,
     given: str = "",
+    earned: Collection[str] = (),
 ) -> Advice:
     """`attempts`: the learner's earlier ones, without this one; None when this run is no attempt (`labs test`).
 
     `asked`: the highest level per topic that the learner asked for by `labs hint`. `given`: the options that told
-    `labs grade` what to grade; by default the report's commit.
+    `labs grade` what to grade; by default the report's commit. `earned`: seals that the learner's clone has on record.
     """
     topic = hints.topic_of(report)
     return Advice(
@@ -62,7 +63,7 @@ def advise(
         exam=_exam(course, lab, report),
         repeat_command=repeat_command(course, report, given),
         attempt=0 if attempts is None or report.verdict is Verdict.INFRA else len(attempts) + 1,
-        seals=_seals(lab, report, attempts or []),
+        seals=_seals(lab, report, attempts or [], earned),
     )
 
 
@@ -96,8 +97,9 @@ def repeat_command(course: Course, report: Report, given: str = "") -> str:
     return f"labs grade {report.lab} {what} --seed {report.seed}{seal}{' --no-jail' if report.jail == 'none' else ''}"
 
 
-def _seals(lab: Lab, report: Report, attempts: Sequence[Attempt]) -> dict[str, bool]:
-    passed = {attempt.seal for attempt in attempts if attempt.verdict is Verdict.PASS and attempt.counts}
+def _seals(lab: Lab, report: Report, attempts: Sequence[Attempt], earned: Collection[str]) -> dict[str, bool]:
+    passed = set(earned)
+    passed |= {attempt.seal for attempt in attempts if attempt.verdict is Verdict.PASS and attempt.counts}
     if report.verdict is Verdict.PASS and report.counts and not outline.public(report):
         passed.add(report.seal)
     names = ["patch", *(["mainline"] if lab.seals.mainline else []), "exam"]

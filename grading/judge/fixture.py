@@ -9,7 +9,7 @@ from typing import Any
 
 from grading import lab as front
 from grading.judge import compare
-from grading.judge.errors import Failure, NotRun
+from grading.judge.errors import Failure, InfraError, NotRun
 from grading.judge.events import Event, claimed_nbytes, events_of
 from grading.judge.reading import Reading
 from grading.judge.stage import Stage
@@ -55,6 +55,22 @@ class Lab:
     def reference(self, probe: str, **options: Any) -> list[Any]:
         """The same on the reference tree, in a jail of its own: a second opinion, never the only oracle."""
         return self._ask("reference", probe, **options)
+
+    def upstream(self, probe: str, **options: Any) -> list[Any]:
+        """A probe of the Mainline seal (`mainline.NAME`) on upstream's own code, in a jail without the learner's."""
+        try:
+            return self._ask("reference", probe, **options)
+        except Failure as failure:
+            raise InfraError(f"upstream's side of {probe}: {failure.message}") from None
+
+    def agrees(self, got: Any, upstream: Any, inputs: dict[str, Any], tol: float = 0.0, what: str = "") -> None:
+        """`close`, and a failure says on which inputs upstream (expected) and the patch (got) part."""
+        try:
+            compare.close(got, upstream, tol, what)
+        except Failure as failure:
+            given = ", ".join(f"{name} = {compare.show(value)}" for name, value in inputs.items())
+            message = f"upstream and the patch part at {failure.message}. Inputs: {given}"
+            raise Failure(failure.kind, message, **failure.details) from None
 
     def _ask(
         self,

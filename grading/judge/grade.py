@@ -11,6 +11,8 @@ from typing import Any
 
 from grading.course.catalog import Course, Lab
 from grading.course.closure import closure
+from grading.course.seals import mainline_settings, upstream_tree, with_probes
+from grading.course.snapshots import SnapshotError
 from grading.course.submission import Refused, Submission
 from grading.course.trees import Tree, reference_tree, run_settings, starter_tree, stub_message, tree_digest
 from grading.judge.process import Judge, wants_reference
@@ -45,19 +47,21 @@ def grade(
     linted: bool = True,
     judge: Judge | None = None,
     shuffled: bool = False,
+    seal: str = "patch",
 ) -> Report:
     """Grade `submission` and report. Never raises for anything a learner can do; our own trouble is INFRA.
 
     `tests` is "hidden" or "public"; `select` is pytest's -k; `jailed=False` runs on this machine as it is and marks
     the report as not counting; `linted=False` is for the attack corpus, which proves that the wall holds alone;
-    `judge` is a process that is there already: a spare, or one to share (see judge_for);
-    `shuffled`: the tests in an order drawn by the seed.
+    `judge` is a process that is there already: a spare, or one to share (see judge_for); `shuffled`: the tests in an
+    order drawn by the seed. With `seal="mainline"` the tests are those that hold the patch against upstream; a
+    snapshot that is not fetched is INFRA.
     """
     begun = time.monotonic()
     starter = starter_tree(course, lab)
     seed = secrets.randbits(48) if seed is None else seed
     status = jail.status() if jailed else None
-    base = {"lab": lab.id, "title": lab.title, "base": tree_digest(starter), "seed": seed}
+    base = {"lab": lab.id, "title": lab.title, "base": tree_digest(starter), "seed": seed, "seal": seal}
     base |= {"jail": status.kind or "none" if status else "none", "counts": jailed}
     if isinstance(submission, Refused):
         refusals = [Refusal(**vars(refusal)) for refusal in submission.refusals]
@@ -68,9 +72,13 @@ def grade(
     if status and not status.ok:
         reason = f"no jail on this machine: {status.reason}. {status.fix}"
         return Report(**base, verdict=Verdict.INFRA, reason=reason, seconds=_since(begun))
-    job = {"seed": seed, "tests": str(lab.folder / ("hidden" if tests == "hidden" else "tests")), "select": select}
-    job["shuffled"] = shuffled
-    plan = _Plan(course, lab, submission, starter, job, jailed, judge)
+    try:
+        settings = mainline_settings(course, lab) if seal == "mainline" else run_settings(lab)
+    except SnapshotError as error:
+        return Report(**base, verdict=Verdict.INFRA, reason=str(error), seconds=_since(begun))
+    folder = "mainline" if seal == "mainline" else "hidden" if tests == "hidden" else "tests"
+    job = {"seed": seed, "tests": str(lab.folder / folder), "select": select, "shuffled": shuffled}
+    plan = _Plan(course, lab, submission, starter, job, jailed, judge, settings)
     run = plan.carry_out(on_event or (lambda event: None))
     verdict, reason = verdict_of(run, submission)
     if tests == "public" and submission.holes_filled:
@@ -152,6 +160,7 @@ class _Plan:
     job: dict[str, Any]
     jailed: bool
     judge: Judge | None
+    settings: dict[str, Any]
 
     def carry_out(self, on_event: OnEvent) -> _Run:
         """Run the judge; trouble of our own gets one more try, in a fresh process, and says so."""
@@ -164,7 +173,7 @@ class _Plan:
 
     def _afresh(self, on_event: OnEvent) -> _Run:
         try:
-            with judge_for(self.lab, self.jailed) as judge:
+            with judge_for(self.lab, self.jailed, self.settings) as judge:
                 return self._in(judge, on_event)
         except OSError as error:
             return _Run(infra=f"{type(error).__name__}: {error}")
@@ -172,7 +181,9 @@ class _Plan:
     def _in(self, judge: Judge, on_event: OnEvent) -> _Run:
         run = _Run()
         tree, reference = self.starter | self.submission.blobs, reference_tree(self.course, self.lab)
-        timeout_s = self.lab.limits.wall_s + SESSION_SLACK_S
+        if "recipes" in self.settings:
+            tree, reference = with_probes(self.lab, tree), upstream_tree(self.course, self.lab)
+        timeout_s = self.settings["limits"]["wall_s"] + SESSION_SLACK_S
         for event in judge.run(tree, self.lab.editable_paths, reference, self.job, timeout_s):
             _take(run, event, on_event)
         run.infra = run.infra or self._unexpected(run)
@@ -191,9 +202,13 @@ class _Plan:
 
 
 @contextlib.contextmanager
-def judge_for(lab: Lab, jailed: bool = True) -> Iterator[Judge]:
-    """A judge's process for `lab`. Shared by several gradings only where all of them are of the course's own code."""
-    judge = Judge(run_settings(lab), wants_reference(lab), jailed)
+def judge_for(lab: Lab, jailed: bool = True, settings: dict[str, Any] | None = None) -> Iterator[Judge]:
+    """A judge's process for `lab`. Shared by several gradings only where all of them are of the course's own code.
+
+    `settings`: those of a Mainline seal (seals.mainline_settings), else the lab's own.
+    """
+    settings = settings or run_settings(lab)
+    judge = Judge(settings, "recipes" in settings or wants_reference(lab), jailed)
     try:
         yield judge
     finally:

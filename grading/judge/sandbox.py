@@ -37,6 +37,7 @@ class Sandbox:
         self.control = Control(ours, self.jail.stderr_tail)
         self._ready = False
         config = {"confinement": self.jail.confinement, "preload": preload, "tree": self.tree, "files": spec.files}
+        config["recipes"] = list(self.jail.recipes)
         self.control.tell(**config, scratch=self.jail.tmp, frame_nbytes=self.limits.frame_mb * MIB)
 
     def wait_ready(self) -> None:

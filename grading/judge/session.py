@@ -18,6 +18,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from grading.judge.stage import Stage
+from grading.sandbox.spec import Recipe
 
 if TYPE_CHECKING:
     import pytest
@@ -45,7 +46,12 @@ def main() -> None:
 def _stage(settings: dict[str, Any]) -> Stage:
     trees = {side: Path(path) for side, path in settings["trees"].items()}
     kept = {key: settings[key] for key in ("packages", "preload", "files", "env", "jailed")}
-    return Stage(limits=SimpleNamespace(**settings["limits"]), trees=trees, **kept)
+    recipes = {side: [_recipe(**one) for one in some] for side, some in settings.get("recipes", {}).items()}
+    return Stage(limits=SimpleNamespace(**settings["limits"]), trees=trees, recipes=recipes, **kept)
+
+
+def _recipe(name: str, **paths: str) -> Recipe:
+    return Recipe(name, **{key: Path(path) for key, path in paths.items()})
 
 
 def _warm_up(stage: Stage, sides: list[str]) -> None:

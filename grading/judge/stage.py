@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from grading.judge.sandbox import Sandbox
 from grading.sandbox.jail import JailSpec
+from grading.sandbox.spec import Recipe
 
 if TYPE_CHECKING:
     from grading.course.catalog import Limits
@@ -24,6 +25,7 @@ class Stage:
     files: bool
     env: dict[str, str]
     jailed: bool
+    recipes: dict[str, list[Recipe]] = field(default_factory=dict)  # by side, for a Mainline seal
     seed: int = 0
     engine: Path = Path(__file__).parents[1]
     sandboxes: dict[str, Sandbox] = field(default_factory=dict)
@@ -31,7 +33,8 @@ class Stage:
 
     def sandbox(self, side: str) -> Sandbox:
         if side not in self.sandboxes:
-            spec = JailSpec(self.trees[side], self.engine, self.packages, self.limits, self.files, self.env)
+            recipes = self.recipes.get(side, [])
+            spec = JailSpec(self.trees[side], self.engine, self.packages, self.limits, self.files, self.env, recipes)
             self.sandboxes[side] = Sandbox(spec, self.preload, self.jailed)
         return self.sandboxes[side]
 

@@ -1,4 +1,4 @@
-"""What the jail can see: Python, its shared libraries, the packages of the lab, six files of the engine, the tree.
+"""What the jail can see: Python, its shared libraries, the packages of the lab, a few files of the engine, the tree.
 
 Everything is bound read-only and one by one, so that nothing else is there: no shell, no git, no compiler, no home,
 no other package of the virtual environment. The interpreter is moved to /python, which works alike for Debian's, a
@@ -17,7 +17,9 @@ from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-ENGINE_FILES = tuple(f"sandbox/{name}.py" for name in ("__init__", "zygote", "ranks", "record", "wire", "confine"))
+ENGINE_FILES = tuple(
+    f"sandbox/{name}.py" for name in ("__init__", "zygote", "ranks", "record", "wire", "confine", "stubs")
+)
 ALWAYS = ("torch", "numpy", "safetensors")
 SITE = "/site"
 ENGINE = "/engine"
@@ -40,7 +42,7 @@ def python_binds() -> list[str]:
     stdlib = Path(sysconfig.get_path("stdlib", vars={"installed_base": str(base)}))
     inside = f"{PYTHON}/{stdlib.relative_to(base)}"
     binary = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
-    args = [*_folders(f"{PYTHON}/bin", os.path.dirname(inside), f"{PYTHON}/lib")]
+    args = [*folders(f"{PYTHON}/bin", os.path.dirname(inside), f"{PYTHON}/lib")]
     args += ["--ro-bind", str(binary), jail_python(), "--ro-bind", str(stdlib), inside]
     for name in ("site-packages", "dist-packages"):
         if (stdlib / name).is_dir():  # the base interpreter's own packages are not the lab's
@@ -62,7 +64,7 @@ def _libpython(base: Path) -> list[str]:
 def library_binds() -> list[str]:
     """The folders of the system's shared libraries and the loader: no folder of programs among them."""
     multiarch = sysconfig.get_config_var("MULTIARCH") or ""
-    args = _folders("/usr/lib")
+    args = folders("/usr/lib")
     for folder in (f"/usr/lib/{multiarch}" if multiarch else "", "/usr/lib64"):
         if folder and Path(folder).is_dir() and not Path(folder).is_symlink():
             args += ["--ro-bind", folder, folder]
@@ -73,13 +75,13 @@ def library_binds() -> list[str]:
         elif name == "lib64" and top.is_dir():  # not merged with /usr
             args += ["--ro-bind", "/lib64", "/lib64"]
         elif multiarch and (top / multiarch).is_dir():
-            args += [*_folders("/lib"), "--ro-bind", f"/lib/{multiarch}", f"/lib/{multiarch}"]
+            args += [*folders("/lib"), "--ro-bind", f"/lib/{multiarch}", f"/lib/{multiarch}"]
     return args
 
 
 def package_binds(packages: list[str]) -> list[str]:
     """bwrap arguments that show torch, numpy, safetensors, `packages` and what they need under /site."""
-    args = _folders(SITE)
+    args = folders(SITE)
     for entry in package_entries(packages):
         args += ["--ro-bind", str(entry), f"{SITE}/{entry.name}"]
     return args
@@ -149,13 +151,13 @@ def engine_files(engine: Path) -> list[str]:
 
 
 def engine_binds(engine: Path) -> list[str]:
-    args = _folders(f"{ENGINE}/grading/sandbox")
+    args = folders(f"{ENGINE}/grading/sandbox")
     for name in engine_files(engine):
         args += ["--ro-bind", str(engine / name), f"{ENGINE}/grading/{name}"]
     return args
 
 
-def _folders(*paths: str) -> list[str]:
+def folders(*paths: str) -> list[str]:
     """Folders with all their parents, open to every uid: bwrap makes missing parents for root alone."""
     args = []
     for path in paths:

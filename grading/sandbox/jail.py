@@ -58,6 +58,7 @@ class Jail:
     confinement: dict
     lab: str = binds.LAB
     tmp: str = "/tmp"
+    recipes: tuple[dict[str, str], ...] = ()  # paths as the zygote sees them
     _slot: Slot | None = None
     _group: Group | None = None
     _scratch: Scratch | None = None
@@ -191,7 +192,9 @@ def _admit(spec: JailSpec, slot: Slot, process: subprocess.Popen, info: int, blo
     pid1 = _child_pid(info)
     as_root = os.geteuid() == 0
     uid = slot.uid if as_root else None
-    jail = Jail(process, pid1 or process.pid, uid, {"uid": uid, "rlimits": rlimits(spec)}, _slot=slot)
+    recipes = tuple(recipe.places(jailed=True) for recipe in spec.recipes)
+    confinement = {"uid": uid, "rlimits": rlimits(spec)}
+    jail = Jail(process, pid1 or process.pid, uid, confinement, recipes=recipes, _slot=slot)
     if pid1 is None:
         jail.kill()
         raise JailError(jail.stderr_tail().strip().split("\n")[-1] or f"bwrap ended with {process.returncode}")
@@ -215,7 +218,9 @@ def _start_plain(spec: JailSpec, control_fd: int, program: str) -> Jail:
     command = [sys.executable, *PYTHON_FLAGS, "-c", _with_path([str(engine.parent), *sites], program)]
     process = _popen(command, {**ENVIRONMENT, "HOME": folder, **spec.env}, folder, (control_fd,))
     confinement = {"uid": None, "rlimits": {"core": 0}}
-    return Jail(process, process.pid, None, confinement, lab=str(spec.tree), tmp=folder, _scratch=scratch)
+    recipes = tuple(recipe.places(jailed=False) for recipe in spec.recipes)
+    seen = {"lab": str(spec.tree), "tmp": folder, "recipes": recipes}
+    return Jail(process, process.pid, None, confinement, _scratch=scratch, **seen)
 
 
 def _popen(command: list[str], env: dict[str, str], cwd: str, descriptors: tuple[int, ...]) -> subprocess.Popen:

@@ -119,8 +119,9 @@ def _serve(channel: "_Channel", world: World, store: Any, recorder: Any) -> None
 
 
 def _probe(name: str) -> Any:
-    """The probe of the lab's probes.py; the first call imports it, and with it the learner's files."""
-    return getattr(importlib.import_module("probes"), name)
+    """A probe of the lab's probes.py, or `module.probe`; the first call imports it, and with it the learner's files."""
+    module, _, function = name.rpartition(".")
+    return getattr(importlib.import_module(module or "probes"), function)
 
 
 def _inputs(function: Any, given: dict[str, Any], world: World, store: Any, recorder: Any) -> dict[str, Any]:

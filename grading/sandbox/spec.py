@@ -24,8 +24,31 @@ ENVIRONMENT = {
     "TORCH_CPP_LOG_LEVEL": "ERROR",  # c10d warns of each loopback socket that it has no host name
 }
 MAPPED_LIBRARIES_MB = 8192  # address space that torch's libraries map beyond what they allocate
+UPSTREAM = "/upstream"
 ALL_BUT_USER = ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
 DROP_IN_PROCESS = [arg for name in ("SETUID", "SETGID", "SETPCAP") for arg in ("--cap-add", f"CAP_{name}")]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A program that loads one upstream release in the zygote, and the folders that it needs, on this machine."""
+
+    name: str
+    program: Path
+    snapshot: Path
+    packages: Path | None = None
+
+    def places(self, jailed: bool) -> dict[str, str]:
+        """Where the zygote sees each of them."""
+        here = {"program": self.program, "snapshot": self.snapshot, "packages": self.packages}
+        inside = f"{UPSTREAM}/{self.name}"
+        return {key: f"{inside}/{key}" if jailed else str(path) for key, path in here.items() if path}
+
+    def binds(self) -> list[str]:
+        args = binds.folders(f"{UPSTREAM}/{self.name}")
+        for key, place in self.places(jailed=True).items():
+            args += ["--ro-bind", str(getattr(self, key)), place]
+        return args
 
 
 @dataclass(frozen=True)
@@ -38,6 +61,7 @@ class JailSpec:
     limits: Limits
     files: bool  # may ranks write /tmp and /dev/shm
     env: dict[str, str] = field(default_factory=dict)
+    recipes: list[Recipe] = field(default_factory=list)
 
 
 def arguments(spec: JailSpec) -> list[str]:
@@ -50,6 +74,8 @@ def arguments(spec: JailSpec) -> list[str]:
     for name, value in environment.items():
         args += ["--setenv", name, value]
     args += [*binds.library_binds(), *binds.python_binds(), *binds.package_binds(spec.packages)]
+    for recipe in spec.recipes:
+        args += recipe.binds()
     args += [*binds.engine_binds(spec.engine), "--ro-bind", str(spec.tree), binds.LAB, "--proc", "/proc"]
     return args + _scratch(spec) + ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp"]
 

@@ -31,14 +31,14 @@ def main(control_fd: int) -> None:
     control = socket.socket(fileno=control_fd)
     config = json.loads(receive_message(control)[0])
     confine(**config["confinement"])
-    recorder = _warm_up(config["preload"])
+    recorder = _warm_up(config["preload"], config["recipes"])
     _tell(control, ready=True)
     with contextlib.suppress(EOFError, ConnectionError):
         _Zygote(control, config, recorder).serve()
     os._exit(0)
 
 
-def _warm_up(preload: list[str]) -> Any:
+def _warm_up(preload: list[str], recipes: list[dict[str, str]]) -> Any:
     """Everything a rank would otherwise import for itself; the heap is frozen so that a fork's GC copies no page."""
     import safetensors.torch  # noqa: F401
     import torch
@@ -48,9 +48,18 @@ def _warm_up(preload: list[str]) -> Any:
     torch.set_num_threads(1)
     for name in preload:
         importlib.import_module(name)
+    for recipe in recipes:
+        _load_upstream(**recipe)
     gc.collect()
     gc.freeze()
     return record.install()
+
+
+def _load_upstream(program: str, snapshot: str, packages: str = "") -> None:
+    """Run the recipe of a Mainline seal: a program of the course's, that loads upstream."""
+    sys.path += [snapshot, *([packages] if packages else [])]
+    with open(program, encoding="utf-8") as file:
+        exec(compile(file.read(), program, "exec"), {"__name__": "recipe", "snapshot": snapshot})
 
 
 def _tell(control: socket.socket, **message: Any) -> None:
@@ -191,7 +200,7 @@ def _execute(world: World, mine: list[int], env: dict[str, str]) -> None:
 def reborn() -> None:
     """Entry of the fresh interpreter that `_execute` starts."""
     world, mine = json.loads(sys.argv[1])
-    run(World(**world), Channels(*mine), _warm_up([]))
+    run(World(**world), Channels(*mine), _warm_up([], []))
 
 
 def _kill_all(ranks: list[int]) -> None:

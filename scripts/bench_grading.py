@@ -21,16 +21,20 @@ from rich.table import Table
 
 from grading.course.catalog import Course, Lab
 from grading.course.models import Limits
-from grading.course.trees import reference_tree, run_settings
+from grading.course.seals import has_mainline, mainline_settings
+from grading.course.snapshots import SnapshotError
+from grading.course.submission import from_tree
+from grading.course.trees import reference_tree, run_settings, starter_tree
 from grading.delivery import hub
 from grading.judge.fixture import Lab as Bench
-from grading.judge.process import write_tree
+from grading.judge.grade import grade, judge_for
+from grading.judge.process import Judge, write_tree
 from grading.judge.stage import Stage
 from grading.judge.world import Request
 from grading.sandbox import jail
 
 ROOT = Path(__file__).parents[1]
-PUSHES, PROBES, SPAWNS, CASES = 5, 20, 3, 20
+PUSHES, PROBES, SPAWNS, CASES, MAINLINES = 5, 20, 3, 20, 3
 SPARE_READY_S = 15.0
 
 
@@ -150,6 +154,25 @@ def match_ratio(course: Course, folder: Path) -> float:
     return ratio
 
 
+def mainline_time(course: Course, lab: Lab) -> tuple[dict[str, float], dict[str, float]] | None:
+    """The Mainline grading of a reference, cold and by a process that is warm; None where its fetch is missing."""
+    jailed = jail.status().ok
+    answer = from_tree(lab, reference_tree(course, lab), starter_tree(course, lab))
+    try:
+        settings = mainline_settings(course, lab)
+    except SnapshotError:
+        return None
+
+    def grading(judge: Judge | None = None) -> None:
+        report = grade(course, lab, answer, jailed=jailed, judge=judge, seal="mainline")
+        assert report.exit_code == 0, report.reason or report.failed
+
+    cold = best(grading, MAINLINES)
+    with judge_for(lab, jailed, settings) as judge:
+        judge.await_warm(120)
+        return cold, best(lambda: grading(judge), MAINLINES)
+
+
 def main() -> None:
     torch.set_num_threads(1)
     course = Course.load(ROOT)
@@ -161,6 +184,7 @@ def main() -> None:
         probe, case = probe_time(course, folder / "probe")
         spawn = spawn_time(course, folder)
         gae, match = gae_ratio(course, folder / "gae"), match_ratio(course, folder / "match")
+    seals = {lab.id: mainline_time(course, lab) for lab in course.labs if has_mainline(lab)}
     ratio = spawn["best"] / probe["best"]
     rows = [
         ("labs --help", f"{helped['best']:.2f} s", f"{helped['median']:.2f} s", "≤ 0.3 s"),
@@ -173,6 +197,9 @@ def main() -> None:
         ("l29: chunked GAE over the step loop", f"{gae:.0f}×", "", "≥ 100×"),
         ("l21: match over the token loop", f"{match:.0f}×", "", "≥ 30×"),
     ]
+    for name, times in seals.items():
+        for time_of, how, bar in zip(times or (), ("cold", "spare ready"), ("≤ 12 s", "≤ 5 s"), strict=bool(times)):
+            rows.append((f"Mainline, {how} ({name})", f"{time_of['best']:.1f} s", f"{time_of['median']:.1f} s", bar))
     table = Table(
         "what", "best", "median", "bar", title=f"{os.cpu_count()} cores, jail: {jail.status().kind or 'none'}"
     )

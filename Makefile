@@ -14,7 +14,7 @@ test: $(VENV)/ready  ## the project's own tests, and starter, reference and two 
 	@$(BIN)/python -m pytest tests -n 2
 
 attacks: $(VENV)/ready  ## the attack corpus: hostile commits, hostile code, hostile text, faults
-	@$(BIN)/python -m pytest tests/attacks -n 2 --dist loadfile
+	@$(BIN)/python -m pytest tests/attacks -n 2
 
 faults: $(VENV)/ready  ## kill -9 at fifty random instants each, full disks, twenty pushes at once: half an hour
 	@$(BIN)/python scripts/faults.py

@@ -15,7 +15,7 @@ from typing import Any
 import git
 from pydantic import ConfigDict, TypeAdapter
 
-from grading.delivery import plumbing
+from grading.delivery import local, plumbing
 from grading.delivery.plumbing import ZERO, RefsMoved, RefUpdate
 from grading.delivery.stream import Stream
 from grading.feedback.advice import Advice
@@ -106,8 +106,8 @@ def attempts(repo: git.Repo, lab: str, user: str) -> list[Record]:
 
 def record(lab: str, user: str, commit: str, report: Report, advice: Advice, text: str) -> Record:
     """A record of a fresh grading; `save` gives it its attempt number."""
-    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    return Record(lab, user, commit, None, when, report.model_dump(mode="json"), advice.model_dump(mode="json"), text)
+    told = report.model_dump(mode="json"), advice.model_dump(mode="json")
+    return Record(lab, user, commit, None, local.now(), *told, text)
 
 
 def public(report: Report, shown: Iterable[str]) -> Report:

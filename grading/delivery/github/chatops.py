@@ -14,9 +14,9 @@ from grading.delivery import practice
 from grading.delivery.github import memory as memories
 from grading.delivery.github.commands import HELP, Asked, UsageError, parse
 from grading.delivery.github.event import CommentEvent, Pull
-from grading.delivery.github.forge import BOT, Forge, ForgeError, Note
+from grading.delivery.github.forge import BOT, Forge, ForgeError
 from grading.delivery.github.memory import Memory, Outcome
-from grading.delivery.github.review import recall
+from grading.delivery.github.review import recall, sticky
 from grading.feedback import exam, hints
 from grading.feedback.comment import MARKER, with_seal
 from grading.feedback.escape import clip, fence, inline
@@ -179,16 +179,11 @@ def _has_passed(desk: Desk) -> None:
 
 def _remember(desk: Desk, **changes) -> None:
     """Write the memory back into the bot's comment, the rest of which stays as it is."""
-    note = _sticky(desk)
+    there = sticky(desk.forge, desk.pull.number)
+    if there is None:
+        raise Denied("There is no verdict here yet: push a commit first, or ask for `/regrade`.")
     memory = desk.memory.model_copy(update=changes)
-    body = memories.BLOCK.sub(lambda found: memory.block(), note.body)
+    body = memories.BLOCK.sub(lambda found: memory.block(), there[0].body)
     if memory.exam and memory.exam.passed:
         body = with_seal(body, "exam")
     desk.forge.write_note(desk.pull.number, body, MARKER)
-
-
-def _sticky(desk: Desk) -> Note:
-    for note in desk.forge.notes(desk.pull.number):
-        if note.mine and note.body.startswith(MARKER) and memories.parse(note.body):
-            return note
-    raise Denied("There is no verdict here yet: push a commit first, or ask for `/regrade`.")

@@ -13,7 +13,7 @@ from typing import Any
 import requests
 from github import Auth, Github, GithubException, GithubRetry
 
-from grading.delivery.github.event import EventError, Head, Pull
+from grading.delivery.github.event import EventError, Pull
 
 BOT = 41898282  # github-actions[bot], whatever its login is some day
 APP = "github-actions"
@@ -74,7 +74,6 @@ class Forge:
             seconds_between_writes=0,
         )
         self._repo = self._github.get_repo(repository)
-        self._issue = f"{self._repo.url}/issues"
 
     @classmethod
     def here(cls, repository: str) -> "Forge":
@@ -194,6 +193,3 @@ def _asking(what: str) -> Iterator[None]:
         raise ForgeError(f"GitHub did not answer for {what}: {type(error).__name__}") from None
     except ValueError as error:
         raise ForgeError(f"GitHub's answer for {what} is not what it should be: {type(error).__name__}") from None
-
-
-__all__ = ["ANNOTATIONS", "BOT", "Check", "Forge", "ForgeError", "Head", "Note"]

@@ -4,15 +4,15 @@ Safe to run twice, late, or beside another: the check run belongs to its commit,
 that of the newest commit, since whoever wrote it last looks again at the head of the pull request.
 """
 
-import time
 from dataclasses import dataclass, field
 
 from grading.course.catalog import Course, Lab
+from grading.delivery import local, records
 from grading.delivery.github import memory as memories
 from grading.delivery.github import workflow
 from grading.delivery.github.annotations import annotations
 from grading.delivery.github.event import Pull
-from grading.delivery.github.forge import Forge, ForgeError
+from grading.delivery.github.forge import Forge, ForgeError, Note
 from grading.delivery.github.memory import Memory
 from grading.delivery.github.parcel import Parcel
 from grading.feedback.advice import Advice, Attempt, advise, topics
@@ -20,7 +20,6 @@ from grading.feedback.comment import MARKER, SIGNS, render_comment
 from grading.feedback.outline import headline
 from grading.judge.report import Report, Verdict
 
-COUNTED = {"PASS", "FAIL", "TIMEOUT", "TAMPER"}
 CONCLUSIONS = {"PASS": "success", "FAIL": "failure", "TIMEOUT": "timed_out", "INFRA": "neutral"}
 ROUNDS = 5
 LOOK_BACK = 30  # commits that memory is rebuilt from
@@ -46,7 +45,7 @@ def review(course: Course, lab: Lab, forge: Forge, pull: Pull, parcel: Parcel) -
         return Reviewed(stale=True)
     report = parcel.report
     memory = recall(forge, lab, pull)
-    counted = report.verdict.value in COUNTED
+    counted = report.verdict in records.COUNTED
     advice = _advice(course, lab, parcel, memory, counted)
     if counted:
         memory = memory.with_attempt(_attempt(report, pull, memory)).model_copy(update={"head": parcel.head})
@@ -75,14 +74,21 @@ def infra(lab: Lab, forge: Forge, pull: Pull, reason: str) -> Reviewed:
 
 def recall(forge: Forge, lab: Lab, pull: Pull) -> Memory:
     """The memory in the bot's comment, else in the newest check run that has one, else a new one."""
-    for note in forge.notes(pull.number):
-        if note.mine and note.body.startswith(MARKER) and (found := memories.parse(note.body)):
-            return found
+    if there := sticky(forge, pull.number):
+        return there[1]
     for sha in reversed(forge.commits(pull.number)[-LOOK_BACK:]):
         check = forge.check(sha, check_name(lab))
         if check and (found := memories.parse(check.text)):
             return found
     return Memory(lab=lab.id)
+
+
+def sticky(forge: Forge, number: int) -> tuple[Note, Memory] | None:
+    """The bot's comment that holds the memory, and the memory."""
+    for note in forge.notes(number):
+        if note.mine and note.body.startswith(MARKER) and (found := memories.parse(note.body)):
+            return note, found
+    return None
 
 
 def _advice(course: Course, lab: Lab, parcel: Parcel, memory: Memory, counted: bool) -> Advice:
@@ -101,7 +107,7 @@ def _attempt(report: Report, pull: Pull, memory: Memory) -> Attempt:
         commit=report.commit or "",
         verdict=report.verdict,
         topics=topics(report),
-        when=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        when=local.now(),
         seal=report.seal,
         counts=report.counts,
     )

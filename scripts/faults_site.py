@@ -42,10 +42,12 @@ def descendants() -> list[Process]:
 
 
 def _children(pid: int) -> list[int]:
+    """Nothing of a process, or of its threads, that ends while we look."""
     found = []
-    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            found += map(int, thread.read_text().split())
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError):
+                found += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
     return found
 
 

@@ -109,6 +109,7 @@ class _Run:
             self._time_reference(judges)
             with ThreadPoolExecutor(max_workers=at_once) as pool:
                 list(pool.map(lambda mutant: self._one(mutant, judges, len(to_kill)), to_kill))
+            self.found.survivors.sort(key=to_kill.index)  # not in the order in which the judges were done
         finally:
             while not judges.empty():
                 judges.get().close()

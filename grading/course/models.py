@@ -92,7 +92,7 @@ class Lab(Model):
     slug: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
     seed: str = ""
     title: str
-    chapter: int = Field(ge=1)
+    chapter: int = Field(ge=0)
     stars: int = Field(ge=1, le=5)
     hours: float = Field(gt=0)
     needs: list[LabId] = []
@@ -138,7 +138,7 @@ class Lab(Model):
 
 
 class Chapter(Model):
-    id: int = Field(ge=1)
+    id: int = Field(ge=0)
     title: str
     sentence: str
 

@@ -195,11 +195,13 @@ def _next(report: Report, advice: Advice) -> RenderableType:
             if outline.public(report)
             else (f"labs exam {visible(report.lab)}", "is the oral exam")
         )
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)  # what is to be copied stays in one line
-    for command, what in steps:
-        table.add_row(Text(f"$ {command}", "bold"), Text(what, "dim"))
-    return _indent(table)
+    width = max(len(command) for command, _ in steps)
+    return _indent(Group(*(_step(command.ljust(width), what) for command, what in steps)))
+
+
+def _step(command: str, what: str) -> Text:
+    """What is to be copied stays in one line, however narrow the terminal is."""
+    return Text.assemble((f"$ {command}", "bold"), (f"  {what}", "dim"), no_wrap=True, overflow="ignore")
 
 
 def _block(title: str, colour: str, body: RenderableType) -> RenderableType:

@@ -11,6 +11,7 @@ from grading.cli.common import CourseOption, HereArgument, JsonOption, course_he
 
 if TYPE_CHECKING:
     from grading.course.catalog import Course
+    from grading.delivery.local import State
     from grading.feedback.progress import Standing
 
 
@@ -43,17 +44,35 @@ def show_task(lab: HereArgument = None, course: CourseOption = None, as_json: Js
     show(Markdown(task, hyperlinks=False))
 
 
-def progress(course: CourseOption = None, as_json: JsonOption = False) -> None:
-    """Seals, attempts and days by lab, from this clone's own records. Example: labs progress"""
+def progress(
+    course: CourseOption = None,
+    as_json: JsonOption = False,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write the map of all labs as a page.")
+    ] = None,
+) -> None:
+    """Seals, attempts and days by lab, from this clone's own records. Example: labs progress --html map.html"""
     from grading.delivery import local
 
     found, state = course_here(course), local.load_here(Path.cwd())
     if as_json:
         return show_json(local.as_json(state))
+    if html:
+        return _write_page(found, state, html)
     from grading.feedback.progress import render_map
 
     show(render_map(found, local.standings(state)))
     show(local.summary(state, len(found.labs)))
+
+
+def _write_page(course: Course, state: State, path: Path) -> None:
+    from grading.course.files import write_whole
+    from grading.delivery import local
+    from grading.feedback.page import render
+
+    page = render(course, local.standings(state), local.tries(state), local.published(Path.cwd()))
+    write_whole(path, page)
+    show(f"{path} has the map of {len(course.labs)} labs; open it in a browser.")
 
 
 def doctor(

@@ -22,13 +22,14 @@ def resolve(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where the event goes, whole.")],
 ) -> None:
     """The event with its pull request, looked up for a dispatch. Example: labs github resolve --out event.json"""
+    from grading.course.files import write_whole
     from grading.delivery.github import workflow
     from grading.delivery.github.event import PullEvent, read
 
     told = read(event, PullEvent)
     if told.pull_request is None:
         told = told.model_copy(update={"pull_request": _forge(told).pull(told.number)})
-    out.write_text(told.model_dump_json(), encoding="utf-8")
+    write_whole(out, told.model_dump_json())
     workflow.output("head", told.pull_request.head.sha)
 
 

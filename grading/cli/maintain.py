@@ -80,7 +80,9 @@ def _write_json(file: Path | None, data: object) -> None:
     if str(file) == "-":
         show_json(data)
     elif file:
-        file.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        from grading.course.files import write_whole
+
+        write_whole(file, json.dumps(data, indent=1) + "\n")
 
 
 def _watched(reports: Iterator[Report], of: int) -> list[Report]:

@@ -15,6 +15,7 @@ import git
 
 from grading.course import trees
 from grading.course.catalog import Course, CourseError, Lab
+from grading.course.files import write_whole
 from grading.course.paths import shown
 from grading.course.submission import Refused, Submission, from_commit
 from grading.delivery import plumbing, records
@@ -73,8 +74,8 @@ def init(hub: Path, course_root: Path, jailed: bool = True, engine: str = "", sp
             repo.git.config("--add", name, value)
     published = publish(course, course.labs, hub, engine)
     repo.git.symbolic_ref("HEAD", f"refs/heads/{course.labs[0].branch}")
-    _write(hub / CONFIG, json.dumps({"course": str(course_root.resolve()), "jailed": jailed, "engine": engine}))
-    _write(hub / "hooks" / "proc-receive", _hook(spares), mode=0o755)
+    write_whole(hub / CONFIG, json.dumps({"course": str(course_root.resolve()), "jailed": jailed, "engine": engine}))
+    write_whole(hub / "hooks" / "proc-receive", _hook(spares), mode=0o755)
     return published
 
 
@@ -202,10 +203,3 @@ def _hook(spares: bool) -> str:
     return f"""#!/bin/sh
 exec env -i PATH={path} HOME="$HOME" LANG=C.UTF-8 {python} -I -m grading.delivery.hook "$PWD"{"" if spares else " cold"}
 """
-
-
-def _write(path: Path, text: str, mode: int = 0o644) -> None:
-    fresh = path.with_name(path.name + ".new")
-    fresh.write_text(text)
-    fresh.chmod(mode)
-    fresh.replace(path)

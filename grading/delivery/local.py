@@ -14,8 +14,8 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from grading.course.plumbing import GitError, Repository
-from grading.feedback.progress import Standing
-from grading.judge.report import Report
+from grading.feedback.progress import Standing, Try
+from grading.judge.report import Report, Verdict
 
 FILE = "state.json"
 
@@ -97,6 +97,20 @@ def summary(state: State, labs: int) -> str:
 def standings(state: State) -> dict[str, Standing]:
     """The state as feedback's map reads it."""
     return {lab: Standing(lab=lab, seals=list(one.seals), attempts=len(one.attempts)) for lab, one in state.items()}
+
+
+def tries(state: State) -> dict[str, list[Try]]:
+    """Each lab's attempts, oldest first, as feedback's page reads them."""
+    return {lab: [Try(mark.when, Verdict(mark.verdict)) for mark in one.attempts] for lab, one in state.items()}
+
+
+def published(start: Path) -> set[str]:
+    """Ids of the labs whose branch the clone around `start` has, or knows of a remote; none where there is no clone."""
+    try:
+        refs = Repository(start).text("for-each-ref", "--format=%(refname)", "refs/heads/lab/", "refs/remotes/*/lab/")
+    except GitError:
+        return set()
+    return {ref.rpartition("/")[2] for ref in refs.splitlines()}
 
 
 @contextlib.contextmanager

@@ -1,13 +1,14 @@
 """The learner's map: chapters, labs, seals earned, what is open next."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from pydantic import Field
 from rich.table import Table
 from rich.text import Text
 
 from grading.course.catalog import Course, Lab
-from grading.judge.report import Model
+from grading.judge.report import Model, Verdict
 
 
 class Standing(Model):
@@ -16,6 +17,13 @@ class Standing(Model):
     lab: str
     seals: list[str] = Field(default=[])
     attempts: int = 0
+
+
+class Try(NamedTuple):
+    """One graded attempt at a lab; `when` in ISO 8601, UTC."""
+
+    when: str
+    verdict: Verdict
 
 
 def unlocked(course: Course, standings: Mapping[str, Standing]) -> list[str]:

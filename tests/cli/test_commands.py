@@ -109,3 +109,12 @@ def test_doctor_says_what_is_missing_and_the_fix(labs, tmp_path, monkeypatch, he
     assert said.code == code
     assert ("install it" in said.out) == (held is not True)
     assert json.loads(labs("doctor", "--json", folder=tmp_path).out)[0]["name"] == "jail"
+
+
+def test_progress_writes_the_map_as_a_page(labs, clone, tmp_path):
+    page = tmp_path / "map.html"
+    assert f"{page} has the map of 2 labs" in labs("progress", "--html", page, folder=clone).out
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    missing = labs("progress", "--html", tmp_path / "no" / "map.html", folder=clone)
+    assert (missing.code, missing.err.count("\n")) == (4, 1)
+    assert f"cannot write {tmp_path / 'no' / 'map.html'}: No such file or directory" in missing.err

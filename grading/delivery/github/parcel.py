@@ -10,6 +10,7 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from grading.course.catalog import Lab
+from grading.course.files import write_whole
 from grading.feedback import diagnose
 from grading.feedback.diagnose import Diagnosis
 from grading.judge.report import Model, Report, Verdict
@@ -41,9 +42,8 @@ class Parcel(Model):
 def write(parcel: Parcel, folder: Path) -> Path:
     """Write the parcel whole, or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
-    fresh = folder / f".{FILE}.new"
-    fresh.write_text(parcel.model_dump_json(), encoding="utf-8")
-    return fresh.replace(folder / FILE)
+    write_whole(folder / FILE, parcel.model_dump_json())
+    return folder / FILE
 
 
 def read(path: Path, lab: Lab, repository: str, pull: int, head: str, run: str) -> Parcel:

@@ -8,7 +8,7 @@ class NotWritten(Exception):
 
 
 def write_whole(path: Path, text: str, mode: int = 0o644) -> None:
-    """Replace `path` by this text. NotWritten, and the old file stays, where the folder lacks, is full or is not ours."""
+    """Replace `path` by this text. NotWritten, and the old file stays, where the folder lacks, is full or not ours."""
     fresh = path.with_name(f".{path.name}.new")
     try:
         fresh.write_text(text, encoding="utf-8")

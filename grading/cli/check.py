@@ -21,6 +21,23 @@ COLUMNS = ("", "lab", "tests", "mistakes", "mutants", "killed", "by time", "equi
 
 def add_to(app: typer.Typer) -> None:
     app.command()(check)
+    app.command()(new)
+
+
+def new(
+    lab: Annotated[str, typer.Argument(metavar="LAB", help="Its id, such as l36.")],
+    slug: Annotated[str, typer.Argument(metavar="SLUG", help="Its name in paths, such as policy_loss.")],
+    hole: Annotated[list[str], typer.Option("--hole", metavar="PATH::NAME", help="A definition to write; repeatable.")],
+    course: CourseOption = None,
+) -> None:
+    """The folder of a new lab. Example: labs new l36 policy_loss --hole mini_infra/a/b.py::compute"""
+    from grading.authoring.new import new
+
+    found = course_here(course)
+    folder = new(found, lab, slug, hole)
+    show(
+        f"{folder.relative_to(found.root)} is there. Write what says TODO; `labs check {lab} --write` tells what lacks."
+    )
 
 
 def check(

@@ -77,17 +77,22 @@ def cost_masked(rewards, values, mask, lab_record):
     return {"adv": adv, "ret": ret, "ops": len(ops.names), "max_numel": ops.max_numel}
 
 
-# One repetition of lab.time: the judge's fresh scalar goes into the input, one number comes back.
-def time_gae(rewards, values, weights, lab_scalar, chunk_size=128):
-    _, returns = ppo_utils.chunked_gae(rewards + lab_scalar, values, 0.99, 0.95, chunk_size)
+# One repetition of lab.time: the judge's fresh scalar makes rewards that are no combination of those of earlier calls.
+# One number comes back.
+def moved(rewards, phases, scalar):
+    return rewards + torch.sin(scalar * phases)
+
+
+def time_gae(rewards, values, weights, phases, lab_scalar, chunk_size=128):
+    _, returns = ppo_utils.chunked_gae(moved(rewards, phases, lab_scalar), values, 0.99, 0.95, chunk_size)
     return float((returns * weights).sum(dtype=torch.float64))
 
 
-def time_loop(rewards, values, weights, lab_scalar):
-    _, returns = ppo_utils.vanilla_gae(rewards + lab_scalar, values, 0.99, 0.95)
+def time_loop(rewards, values, weights, phases, lab_scalar):
+    _, returns = ppo_utils.vanilla_gae(moved(rewards, phases, lab_scalar), values, 0.99, 0.95)
     return float((returns * weights).sum(dtype=torch.float64))
 
 
-def time_masked(rewards, values, mask, weights, lab_scalar):
-    _, returns = core_algos.compute_gae_advantage_return(rewards + lab_scalar, values, mask, 0.99, 0.95)
+def time_masked(rewards, values, mask, weights, phases, lab_scalar):
+    _, returns = core_algos.compute_gae_advantage_return(moved(rewards, phases, lab_scalar), values, mask, 0.99, 0.95)
     return float((returns * weights).sum(dtype=torch.float64))

@@ -12,23 +12,28 @@ def inputs(lab, length, **more):
     """Rewards around 1 and positive weights: the digest is a sum without cancellation."""
     rewards, values = (torch.randn(ROWS, length, generator=lab.generator) for _ in range(2))
     weights = torch.rand(ROWS, length, generator=lab.generator) + 0.5
-    return {"rewards": rewards + 1, "values": values, "weights": weights, **more}
+    phases = 50 * torch.randn(ROWS, length, generator=lab.generator)
+    return {"rewards": rewards + 1, "values": values, "weights": weights, "phases": phases, **more}
 
 
 def digest(given):
-    """The weighted sum of the returns as a function of the scalar that is added to each reward."""
+    """The weighted sum of the returns, as a function of the scalar x that adds sin(x · phase) to each reward."""
     mask = given.get("mask", torch.ones_like(given["values"]))
-    fixed = slope = 0.0
     rows = [given[key].double().tolist() for key in ("rewards", "values", "weights")] + [mask.tolist()]
+    fixed, slopes = 0.0, []
     for r, v, weight, m in zip(*rows, strict=True):
-        ahead, ahead_slope, value_ahead = 0.0, 0.0, 0.0
+        ahead = value_ahead = slope = 0.0
         for t in reversed(range(len(v))):
             if m[t]:
-                ahead, ahead_slope = r[t] + 0.99 * value_ahead - v[t] + W * ahead, 1 + W * ahead_slope
-                value_ahead = v[t]
+                ahead, value_ahead = r[t] + 0.99 * value_ahead - v[t] + W * ahead, v[t]
             fixed += weight[t] * (ahead + v[t])
-            slope += weight[t] * ahead_slope
-    return lambda scalar: fixed + scalar * slope
+        slopes.append([])  # of the sum in each reward: all weights to the left see it, faded by the steps between
+        for t in range(len(v)):
+            slope += weight[t]
+            slopes[-1].append(slope * m[t])
+            slope *= W if m[t] else 1
+    slopes, phases = torch.tensor(slopes, dtype=torch.float64), given["phases"].double()
+    return lambda x: fixed + float((slopes * torch.sin(x * phases)).sum())
 
 
 def race(lab, probe, given, bar):

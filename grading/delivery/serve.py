@@ -19,7 +19,7 @@ import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO
 
 from grading.delivery import hub
 from grading.delivery.freshness import engine_changed_since_start, engine_state
@@ -70,16 +70,17 @@ def serve(folder: Path, kinds: list[str], idle_s: float = IDLE_S) -> None:
 
 
 @contextlib.contextmanager
-def _alone() -> Iterator[TextIO]:
-    """Hold the hub's one place for a server of this user's."""
-    with open(f"{address()}.lock", "a") as lock:
+def _alone() -> Iterator[BinaryIO]:
+    """Hold the hub's one place for a server of this user's.
+
+    The process id is written over the last one's, in one write of fixed width: a reader finds one of them, whole.
+    """
+    with open(os.open(f"{address()}.lock", os.O_RDWR | os.O_CREAT, 0o600), "r+b", buffering=0) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise HubError(f"{Path.cwd()} has a server already") from None
-        lock.truncate(0)
-        lock.write(f"{os.getpid()}\n")
-        lock.flush()
+        lock.write(b"%-10d\n" % os.getpid())
         yield lock
 
 
@@ -110,7 +111,7 @@ class _Push:
 
 @dataclass
 class _Server:
-    lock: TextIO
+    lock: BinaryIO
     listener: socket.socket
     spares: Spares
     wanted: list[str]

@@ -40,10 +40,12 @@ class Site:
 
     def server(self, other_than: int = 0) -> int:
         """The process id of the server, once it listens."""
+        return until(lambda: (self.hub / address()).exists() and (pid := self.locker()) != other_than and pid)
+
+    def locker(self) -> int:
+        """Who holds, or held last, the server's place; 0 where nobody has yet."""
         lock = self.hub / f"{address()}.lock"
-        return until(lambda: (self.hub / address()).exists() and int(lock.read_text() or 0) != other_than) and int(
-            lock.read_text()
-        )
+        return int(lock.read_text() or 0) if lock.exists() else 0
 
     def spare(self, server: int, other_than: int = 0) -> int:
         """The process id of a spare, once there is one."""
@@ -54,9 +56,8 @@ class Site:
 def site(tiny, tmp_path, git):
     made = Site(tiny, tmp_path, git)
     yield made
-    lock = made.hub / f"{address()}.lock"
-    if lock.exists():
-        end(int(lock.read_text()), signal.SIGTERM)
+    if server := made.locker():
+        end(server, signal.SIGTERM)
 
 
 def children(pid: int) -> list[int]:

@@ -130,6 +130,10 @@ def _check_files(root: Path, read: list[tuple[Lab, Marked]]) -> None:
         for index, path in enumerate(lab.assets):
             if not (lab.folder / path).exists():
                 raise marked.error(("assets", index), f"no {path} in {lab.folder.name}")
+        for number, seal in enumerate(lab.seals.mainline):
+            for index, name in enumerate(seal.mistakes):
+                if not (lab.folder / f"mistakes/{name}.py").is_file():
+                    raise marked.error(("seals", "mainline", number, "mistakes", index), f"no mistakes/{name}.py")
 
 
 def _definition(root: Path, marked: Marked, loc: tuple, name: str):

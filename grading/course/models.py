@@ -71,6 +71,7 @@ class MainlineSeal(Model):
     kinds: list[Literal["differential", "swap", "graft"]]
     packages: list[str] = []
     anchors: list[Anchor] = []
+    mistakes: list[str] = Field([], description="known mistakes that upstream, too, tells from the reference")
 
 
 class Seals(Model):

@@ -59,6 +59,10 @@ def test_unknown_lab(course):
         (L03, "chapter: 1", "chapter: 7", f"{L03}:4: {COURSE} has no chapter 7"),
         (L02, "table.csv", "tables.csv", f"{L02}:10: no data/tables.csv in l02_start"),
         (L02, "assets:", "editable: [mini_infra/toy/x.py]\nassets:", f"{L02}:10: no file mini_infra/toy/x.py"),
+        (
+            *(L02, "assets:", "seals: {mainline: [{name: a, snapshot: b, kinds: [], mistakes: [c]}]}\nassets:"),
+            f"{L02}:10: no mistakes/c.py",
+        ),
         (COURSE, "l03]", "l04]", f"{COURSE}:4: l04 needs one folder challenges/l04_<slug>; there is none"),
         (COURSE, "l03]", "l01]", f"{COURSE}:4: l01 stands in the order twice"),
         (COURSE, "title: Toy", "titel: Toy", f"{COURSE}:1: "),

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from grading.cli.common import CourseOption, course_here, show
+from grading.cli.common import CourseOption, JsonOption, course_here, show, show_json
 
 app = typer.Typer(help="What the GitHub workflows call.", no_args_is_help=True, rich_markup_mode=None)
 EventOption = Annotated[
@@ -109,6 +109,21 @@ def regrade(event: EventOption, pr: Annotated[int, typer.Option("--pr", metavar=
     told = read(event, CommentEvent)
     _forge(told).dispatch("grade.yml", told.repository.default_branch, {"pr": str(pr)})
     show(f"pull request {pr} is graded again")
+
+
+@app.command()
+def merge(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="JSON files, or folders of them.")],
+    course: CourseOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """One table of what the shards of a course found. Example: labs github merge results"""
+    from grading.delivery.github import shards, workflow
+
+    merged = shards.merge(course_here(course), paths)
+    workflow.summary(merged.markdown())
+    show_json(merged.as_json()) if as_json else show(merged.markdown())
+    raise typer.Exit(merged.exit_code)
 
 
 def _forge(told):

@@ -38,6 +38,7 @@ def grade(
     worktree: Annotated[Path | None, typer.Option("--worktree", metavar="DIR", help="A folder as it lies.")] = None,
     impl: Annotated[str | None, typer.Option("--impl", help="reference, starter or mistake:NAME")] = None,
     every: Annotated[bool, typer.Option("--all", help="Every lab: with --impl, else this work tree.")] = False,
+    shard: Annotated[str, typer.Option("--shard", metavar="K/N", help="With --all: the K-th of N parts.")] = "1/1",
     at_once: Annotated[int, typer.Option("-n", min=1, help="With --all: so many at once.")] = 1,
     seed: Annotated[int | None, typer.Option("--seed", help="Repeat an earlier grading.")] = None,
     seal: Annotated[Seal, typer.Option("--seal", help="mainline: against upstream's own code.")] = Seal.patch,
@@ -52,12 +53,14 @@ def grade(
     if every == bool(lab):
         raise typer.BadParameter("name one lab, or say --all")
     if every:
-        graded = answers.grade_all(found, impl, seed, not no_jail, at_once, str(seal))
-        reports = _watched(graded, len(answers.labs_with(found, str(seal))))
+        from grading.authoring.choice import share
+
+        labs = share(answers.labs_with(found, str(seal)), shard)
+        reports = _watched(answers.grade_all(found, labs, impl, seed, not no_jail, at_once, str(seal)), len(labs))
         _write_json(file, [report.model_dump(mode="json") for report in reports])
         if str(file) != "-":
             show(_verdicts(reports))
-        raise typer.Exit(max(report.exit_code for report in reports))
+        raise typer.Exit(max((report.exit_code for report in reports), default=0))
     from grading.feedback.advice import advise
 
     one = found.lab(lab)

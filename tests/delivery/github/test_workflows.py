@@ -20,6 +20,8 @@ PERMISSIONS = {
     ("chatops", "command"): {"contents": "read", "pull-requests": "write", "checks": "write"},
     ("chatops", "regrade"): {"contents": "read", "actions": "write"},
     ("ci", "test"): {"contents": "read"},
+    ("course", "shard"): {"contents": "read"},
+    ("course", "merge"): {"contents": "read"},
     ("publish", "publish"): {"contents": "write"},
 }
 TRIGGERS = {
@@ -29,6 +31,7 @@ TRIGGERS = {
     },
     "chatops": {"issue_comment": {"types": ["created"]}},
     "ci": {"push": {"branches": ["main"]}, "pull_request": {"branches": ["main"]}},
+    "course": {"schedule": [{"cron": "17 3 * * *"}], "workflow_dispatch": ""},
 }
 
 
@@ -111,6 +114,15 @@ def test_a_newer_push_cancels_the_older_run_and_no_command_is_lost():
         "cancel-in-progress": "true",
     }
     assert loaded(WORKFLOWS["chatops"])["concurrency"] == {"group": "chatops-${{ github.event.comment.id }}"}
+
+
+def test_the_shards_of_the_course_are_all_of_it_and_one_table():
+    shard, merge = (loaded(WORKFLOWS["course"])["jobs"][name] for name in ("shard", "merge"))
+    numbers = shard["strategy"]["matrix"]["n"]
+    assert numbers == [str(number) for number in range(1, len(numbers) + 1)]
+    assert shard["env"]["SHARD"] == f"${{{{ matrix.n }}}}/{len(numbers)}"
+    assert shard["strategy"]["fail-fast"] == "false"
+    assert (merge["needs"], merge["if"]) == ("shard", "!cancelled()")  # a red shard has its rows, too
 
 
 @pytest.mark.parametrize(

@@ -63,8 +63,15 @@ def shows(course: Course, lab: Lab) -> list[str]:
 
 
 def _files(course: Course, lab: Lab) -> list[str]:
-    probes = (lab.folder / "probes.py").relative_to(course.root).as_posix()
-    return closure(course.root, [probes, *lab.hole_files, *lab.editable_paths])
+    """The files of mini_infra that the branch carries: what its probes, its lesson and its holes need."""
+    programs = [lab.folder / "probes.py", *_lesson(lab)]
+    start = [path.relative_to(course.root).as_posix() for path in programs]
+    return closure(course.root, [*start, *lab.hole_files, *lab.editable_paths])
+
+
+def _lesson(lab: Lab) -> list[Path]:
+    """lesson.py, where the lab has one."""
+    return [path for path in [lab.folder / "lesson.py"] if path.is_file()]
 
 
 def _sources(course: Course, lab: Lab, own: str) -> Tree:
@@ -103,6 +110,7 @@ def _branch(course: Course, lab: Lab, sources: Tree, engine: str) -> Tree:
     if engine:
         tree["README.md"] += INSTALL.format(requirement=_requirement(engine)).encode()
     tree["probes.py"] = _read(lab, "probes.py")
+    tree |= {path.name: path.read_bytes() for path in _lesson(lab)}
     for name in ["tests", *lab.assets]:
         tree |= _below(lab, name)
     project = _project(course.root)

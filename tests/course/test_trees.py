@@ -59,6 +59,15 @@ def test_starter_says_what_it_was_made_of(course):
     }
 
 
+def test_a_lesson_goes_with_the_branch_and_what_it_imports_too(course, toy):
+    lesson = "# %%\nfrom mini_infra.toy import late\n"
+    (toy / "challenges/l01_up/lesson.py").write_text(lesson)
+    tree = starter_tree(course, course.lab("l01"))
+    assert tree["lesson.py"] == lesson.encode()
+    assert "mini_infra/toy/late.py" in snapshot_tree(course, course.lab("l01"))
+    assert "lesson.py" not in starter_tree(course, course.lab("l02"))
+
+
 def test_a_change_of_another_labs_answer_changes_nothing(course, toy, edit):
     before = starter_tree(course, course.lab("l02"))
     edit(CORE, "return down(n)", "return down(n) + 0")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import sys
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -14,6 +16,7 @@ import typer
 from grading.cli.common import CourseOption, JsonOption, course_here, show, show_json, show_report
 
 if TYPE_CHECKING:
+    from grading.course.catalog import Lab
     from grading.delivery.publish import Published
     from grading.judge.report import Report
 
@@ -21,6 +24,11 @@ if TYPE_CHECKING:
 class Seal(StrEnum):
     patch = "patch"
     mainline = "mainline"
+
+
+class Format(StrEnum):
+    classroom = "classroom"
+    classroom50 = "classroom50"
 
 
 LabsArgument = Annotated[list[str] | None, typer.Argument(metavar="[LAB]...", help="Default: all.")]
@@ -44,6 +52,7 @@ def grade(
     seal: Annotated[Seal, typer.Option("--seal", help="mainline: against upstream's own code.")] = Seal.patch,
     no_jail: Annotated[bool, typer.Option("--no-jail", help="Run here as it is; does not count.")] = False,
     file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the report; - is stdout.")] = None,
+    points: Annotated[Format | None, typer.Option("--format", help="Print points for such a classroom.")] = None,
     course: CourseOption = None,
 ) -> None:
     """One grading with the hidden tests, or all labs'. Example: labs grade l05 --impl reference --seed 7"""
@@ -52,6 +61,8 @@ def grade(
     found = course_here(course)
     if every == bool(lab):
         raise typer.BadParameter("name one lab, or say --all")
+    if points and (every or str(file) == "-"):
+        raise typer.BadParameter("--format prints the points of one lab")
     if every:
         from grading.authoring.choice import share
 
@@ -68,10 +79,29 @@ def grade(
     report = answers.grade(found, one, answer, seed=seed, jailed=not no_jail, seal=str(seal))
     earned = set() if impl else answers.keep_seal(repo or worktree or Path.cwd(), one, report)
     _write_json(file, report.model_dump(mode="json"))
+    if points:
+        raise typer.Exit(_print_points(points, one, report, repo or worktree or Path.cwd()))
     if str(file) == "-":
         raise typer.Exit(report.exit_code)
     given = _options(repo=repo, commit=commit, worktree=worktree, impl=impl)
     show_report(report, advise(found, one, report, None, given=given, earned=earned), as_json=False)
+
+
+def _print_points(how: Format, lab: Lab, report: Report, place: Path) -> int:
+    """What that classroom's reporter reads, on stdout: 0 once there is a verdict, whatever it says."""
+    from grading.delivery.answers import when
+    from grading.feedback import classroom, diagnose
+
+    ids = diagnose.test_ids(lab) if report.seal == "patch" else []
+    if how is Format.classroom:
+        print(classroom.for_classroom(report, ids))
+    elif lacking := classroom.lacking(os.environ):
+        raise typer.BadParameter(f"Classroom 50's runner sets {', '.join(lacking)}: not set here")
+    elif report.verdict == "INFRA":  # its runner makes an error of the exit code, and wants no result then
+        print(f"labs: {report.reason}", file=sys.stderr)
+    else:
+        show_json(classroom.for_classroom50(report, ids, os.environ, when(place, report)))
+    return report.exit_code if report.verdict == "INFRA" else 0
 
 
 def _options(**named: object) -> str:

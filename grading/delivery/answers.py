@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 from grading.course import trees
@@ -56,6 +57,14 @@ def keep_seal(start: Path, lab: Lab, report: Report) -> set[str]:
             state.seals.setdefault(report.seal, local.now())
     state = local.load_here(start)
     return set(state[lab.id].seals) if lab.id in state else set()
+
+
+def when(repo: Path, report: Report) -> str:
+    """The committer's date of the graded commit, else now: ISO 8601, UTC."""
+    if report.commit is None:
+        return local.now()
+    seconds = Repository(repo).text("show", "--no-patch", "--format=%ct", "--end-of-options", report.commit)
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def labs_with(course: Course, seal: str) -> list[Lab]:

@@ -21,7 +21,7 @@ USER_ERRORS = [
     ("grading.course.spans", "HoleError"),
     ("grading.delivery.clone", "CloneError"),
     ("grading.delivery.hub", "HubError"),
-    ("grading.delivery.publish", "PublishError"),
+    ("grading.delivery.remote", "PublishError"),
     ("grading.delivery.github.event", "EventError"),
     ("grading.delivery.github.forge", "ForgeError"),
 ]

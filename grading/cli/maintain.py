@@ -1,4 +1,4 @@
-"""For authors and maintainers: grade, publish."""
+"""For authors and maintainers: grade, publish, release."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LabsArgument = Annotated[list[str] | None, typer.Argument(metavar="[LAB]...", he
 
 
 def add_to(app: typer.Typer) -> None:
-    for command in (grade, publish):
+    for command in (grade, publish, release):
         app.command()(command)
 
 
@@ -153,6 +153,24 @@ def publish(
     wanted = [found.lab(name) for name in labs or found.order]
     published = publish_to(found, wanted, to, Path.cwd(), engine)
     show_json([vars(one) for one in published]) if as_json else show(published_table(published))
+
+
+def release(
+    labs: Annotated[list[str], typer.Argument(metavar="LAB...", help="Ids of published labs.")],
+    to: Annotated[str, typer.Option("--to", metavar="REPO", help="Where the branches are: as for publish.")] = "origin",
+    notes: Annotated[str, typer.Option("--notes", metavar="TEXT", help="What the release says of itself.")] = "",
+    course: CourseOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the reference to everybody, as the tag ref/LAB/vK. Example: labs release l05 --to ../hub.git"""
+    from grading.delivery.release import release as release_to
+
+    found = course_here(course)
+    released = release_to(found, [found.lab(name) for name in labs], to, Path.cwd(), notes)
+    if as_json:
+        return show_json([vars(one) for one in released])
+    for one in released:
+        show(f"{one.tag} is {one.commit[:10]}{'' if one.changed else ', as before'}")
 
 
 def published_table(published: list[Published]) -> object:

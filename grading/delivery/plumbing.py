@@ -115,12 +115,40 @@ def fast_import(repo: git.Repo, stream: bytes) -> None:
             crash.unlink(missing_ok=True)
 
 
-def _feed(command, data: bytes, *arguments: str) -> None:
+@dataclass(frozen=True)
+class Tag:
+    """An annotated tag on a commit: the SHAs of the tag itself, of the commit, its tree and its parents."""
+
+    name: str
+    sha: str
+    commit: str
+    tree: str
+    parents: list[str]
+    message: str
+
+
+def tag_at(repo: git.Repo, name: str) -> Tag | None:
+    """The tag `name`; None where there is none, or one without annotation, or not on a commit."""
+    parts = ("objectname", "*objecttype", "*objectname", "*tree", "*parent", "contents")
+    told = repo.git.for_each_ref("--format=" + "%00".join(f"%({part})" for part in parts), f"refs/tags/{name}")
+    if not told:
+        return None
+    sha, kind, commit, tree, parents, message = told.split("\0", 5)
+    return Tag(name, sha, commit, tree, parents.split(), message) if kind == "commit" else None
+
+
+def write_tag(repo: git.Repo, name: str, commit: str, who: str, date: int, message: str) -> str:
+    """The SHA of a new tag object, to which no ref points yet. `date` is Unix seconds UTC."""
+    text = f"object {commit}\ntype commit\ntag {name}\ntagger {who} {date} +0000\n\n{message.strip()}\n"
+    return _feed(repo.git.mktag, text.encode())
+
+
+def _feed(command, data: bytes, *arguments: str) -> str:
     # GitPython hands istream to the child as its stdin: only a real file has a descriptor
     with tempfile.TemporaryFile() as stream:
         stream.write(data)
         stream.seek(0)
-        command(*arguments, istream=stream)
+        return command(*arguments, istream=stream)
 
 
 def last_line(error: git.GitCommandError) -> str:

@@ -1,7 +1,6 @@
 """Publishing: lab branches as roots of their own, append-only, the same SHAs on any machine."""
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,17 +11,13 @@ from grading.course.catalog import Course, Lab
 from grading.delivery import plumbing
 from grading.delivery.leaks import Guard
 from grading.delivery.plumbing import ZERO, RefsMoved, RefUpdate, Tree
+from grading.delivery.remote import PublishError, open_target, target
 from grading.delivery.stream import Stream
-from grading.sandbox.scratch import Scratch
 
 WHO = "Mainline <labs@mainline.invalid>"
 EPOCH = 1_735_689_600  # 2025-01-01 UTC; version n of a branch is dated n days later
 DAY = 86_400
 SCRATCH = "refs/publish/"
-
-
-class PublishError(Exception):
-    """Nothing was published; the message is one line for the maintainer."""
 
 
 @dataclass(frozen=True)
@@ -60,56 +55,23 @@ def publish(course: Course, labs: Sequence[Lab], repo: Path, engine: str = "") -
     A new branch gets two commits (snapshot, then starter), an update two more on the old tip, an unchanged one
     none. Raises PublishError, before anything is written, when a branch would show what it must not.
     """
-    target = _open(repo)
-    with plumbing.exclusive(target):
-        plans = _plan(course, labs, target, engine)
+    opened = open_target(repo)
+    with plumbing.exclusive(opened):
+        plans = _plan(course, labs, opened, engine)
         todo = [plan for plan in plans if not plan.unchanged]
         _refuse_leaks(course, todo)
-        _refuse_checked_out(target, todo)
-        tips = _write(target, todo) if todo else {}
+        _refuse_checked_out(opened, todo)
+        tips = _write(opened, todo) if todo else {}
     return [_published(course, plan, tips) for plan in plans]
 
 
 def publish_to(course: Course, labs: Sequence[Lab], to: str, start: Path, engine: str = "") -> list[Published]:
     """`publish` into a repository on this disk, or to the remote `to` (a name known at `start`, or a URL)."""
-    if Path(to).is_dir():
-        return publish(course, labs, Path(to), engine)
-    url = _url(to, start)
-    with Scratch() as folder:
-        local = git.Repo.init(folder, bare=True)
-        with _refused_by(url):
-            local.git.fetch("--quiet", url, "+refs/heads/lab/*:refs/heads/lab/*")
-        published = publish(course, labs, folder, engine)
-        specs = [f"refs/heads/{one.branch}:refs/heads/{one.branch}" for one in published if one.changed]
-        if specs:
-            with _refused_by(url):
-                local.git.push("--quiet", "--atomic", url, *specs)
+    with target(to, start, "refs/heads/lab/*") as (repo, push):
+        published = publish(course, labs, plumbing.common_dir(repo), engine)
+        if moved := [f"refs/heads/{one.branch}" for one in published if one.changed]:
+            push(moved)
     return published
-
-
-def _open(path: Path) -> git.Repo:
-    try:
-        return plumbing.open_repository(path)
-    except (git.InvalidGitRepositoryError, git.NoSuchPathError):
-        raise PublishError(f"{path} is not a Git repository: make one with `git init --bare {path}`") from None
-
-
-def _url(to: str, start: Path) -> str:
-    if ":" in to:
-        return to
-    with contextlib.suppress(git.GitError):
-        return plumbing.open_repository(start).git.remote("get-url", "--push", "--", to)
-    raise PublishError(
-        f"{to!r} is no repository, URL or remote: `git init --bare {to}` makes the first, if you meant it"
-    )
-
-
-@contextlib.contextmanager
-def _refused_by(url: str) -> Iterator[None]:
-    try:
-        yield
-    except git.GitCommandError as error:
-        raise PublishError(f"{url}: {plumbing.last_line(error)}") from None
 
 
 def _plan(course: Course, labs: Sequence[Lab], repo: git.Repo, engine: str) -> list[_Plan]:
@@ -152,10 +114,10 @@ def _refuse_checked_out(repo: git.Repo, plans: list[_Plan]) -> None:
 
 def _write(repo: git.Repo, plans: list[_Plan]) -> dict[str, str]:
     """Objects first, behind scratch refs; then every branch moves in one transaction. Returns lab id -> new tip."""
-    _drop_scratch(repo)
+    drop_scratch(repo)
     stream = Stream(WHO)
     for plan in plans:
-        _commits(stream, plan, _version(repo, plan.old))
+        _commits(stream, plan, version_at(repo, plan.old) + 1)
     plumbing.fast_import(repo, stream.finish())
     scratch = plumbing.refs(repo, SCRATCH)
     tips = {plan.lab.id: scratch[plan.scratch][0] for plan in plans}
@@ -163,19 +125,21 @@ def _write(repo: git.Repo, plans: list[_Plan]) -> dict[str, str]:
     try:
         plumbing.transaction(repo, [*moves, *(RefUpdate(p.scratch, ZERO, tips[p.lab.id]) for p in plans)])
     except RefsMoved as error:
-        _drop_scratch(repo)
+        drop_scratch(repo)
         raise PublishError(f"a branch moved meanwhile, nothing was published: run it again ({error})") from None
     return tips
 
 
-def _drop_scratch(repo: git.Repo) -> None:
+def drop_scratch(repo: git.Repo) -> None:
+    """Remove the scratch refs that a killed publisher left."""
     left = plumbing.refs(repo, SCRATCH)
     if left:
         plumbing.transaction(repo, [RefUpdate(ref, ZERO, commit) for ref, (commit, _) in left.items()])
 
 
-def _version(repo: git.Repo, old: str | None) -> int:
-    return 1 if old is None else int(repo.git.rev_list("--count", "--first-parent", old)) // 2 + 1
+def version_at(repo: git.Repo, tip: str | None) -> int:
+    """How many versions of a lab's branch its tip stands on, itself included."""
+    return 0 if tip is None else int(repo.git.rev_list("--count", "--first-parent", tip)) // 2
 
 
 def _commits(stream: Stream, plan: _Plan, version: int) -> None:

@@ -7,8 +7,8 @@ import pytest
 from grading.cli.main import app
 from grading.delivery import local
 
-COMMANDS = ["check", "doctor", "exam", "grade", "graft", "hint", "hub", "list", "new", "progress", "publish", "show"]
-COMMANDS += ["snapshots", "solution", "start", "submit", "test"]
+COMMANDS = ["check", "doctor", "exam", "grade", "graft", "hint", "hub", "list", "new", "progress", "publish"]
+COMMANDS += ["release", "show", "snapshots", "solution", "start", "submit", "test"]
 SNAPSHOTS = ["diff", "drift", "fetch", "list", "verify"]
 
 

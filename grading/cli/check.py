@@ -1,4 +1,4 @@
-"""`labs check`: the author gate, its bar, its table, and the mutants that lived."""
+"""`labs check`: the author gate, its bar, its table, and the mutants that lived; `labs adopt`, which asks it."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ COLUMNS = ("", "lab", "tests", "mistakes", "mutants", "killed", "by time", "equi
 def add_to(app: typer.Typer) -> None:
     app.command()(check)
     app.command()(new)
+    app.command()(adopt)
 
 
 def new(
@@ -66,6 +67,24 @@ def check(
     else:
         _show_all(checked)
     raise typer.Exit(0 if all(one.good for one in checked) else 1)
+
+
+def adopt(
+    commit: Annotated[str, typer.Argument(metavar="TAG_OR_COMMIT", help="Of this repository, on a lab's branch.")],
+    at_once: Annotated[int, typer.Option("-n", min=1, help="So many gradings at once.")] = 1,
+    course: CourseOption = None,
+) -> None:
+    """Carry the patch of a commit that passes into main's mini_infra. Example: labs adopt ref/l05/v1"""
+    from grading.authoring.adopt import adopt as carry
+    from grading.delivery.clone import open_clone
+
+    found = course_here(course)
+    with _bar() as say:
+        done = carry(open_clone(Path.cwd()), found, commit, at_once=at_once, say=say)
+    if done.commit is None:
+        return show(f"{done.lab}: mini_infra has this patch already.")
+    by = f", with {', '.join(done.authors)}" if done.authors else ""
+    show(f"{done.lab}: {done.commit[:10]} changes {', '.join(done.paths)}{by}.")
 
 
 def _wanted(course: Course, names: list[str] | None, changed: bool, shard: str) -> list[Lab]:

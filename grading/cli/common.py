@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from grading.judge.report import Report
 
 USER_ERRORS = [
+    ("grading.authoring.adopt", "AdoptError"),
     ("grading.course.files", "NotWritten"),
     ("grading.course.marked", "CourseError"),
     ("grading.course.plumbing", "GitError"),

@@ -15,6 +15,7 @@ __all__ = [
     "Changes",
     "Definition",
     "HoleError",
+    "carry",
     "changes",
     "definitions",
     "edit",
@@ -58,12 +59,27 @@ def graft(old_src: str, patch_src: str) -> str:
     found = _differences(old, patch, partial=True)
     if found.other:
         raise HoleError("a patch carries definitions and imports only, but this one has " + "; ".join(found.other))
-    text = old_src
-    for name in found.changed:
-        text = splice(text, name, patch_src)
-    for name in found.added:
-        text = insert(text, patch, patch.find(name))
-    return insert_imports(text, found.imports)
+    return _put(old_src, patch, found)
+
+
+def carry(src: str, old_src: str, new_src: str) -> str:
+    """`src` with the patch on it that leads from `old_src` to `new_src`; the rest of `src` stays as it is.
+
+    HoleError lists what a patch cannot carry: other statements, and whatever was removed.
+    """
+    found = changes(old_src, new_src)
+    if found.other:
+        raise HoleError("; ".join(found.other))
+    return _put(src, module(new_src), found)
+
+
+def _put(text: str, patch: Module, found: Changes) -> str:
+    """`text` with what `found` names of `patch`; a new definition that is there already is replaced."""
+    for name in [*found.changed, *found.added]:
+        there = name in module(text).found
+        text = splice(text, name, patch.text) if there else insert(text, patch, patch.find(name))
+    wanted = module("\n".join(found.imports))
+    return insert_imports(text, _new_imports(module(text), wanted))
 
 
 def _differences(old: Module, new: Module, partial: bool) -> Changes:

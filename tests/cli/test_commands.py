@@ -7,7 +7,7 @@ import pytest
 from grading.cli.main import app
 from grading.delivery import local
 
-COMMANDS = ["check", "doctor", "exam", "grade", "graft", "hint", "hub", "list", "new", "progress", "publish"]
+COMMANDS = ["adopt", "check", "doctor", "exam", "grade", "graft", "hint", "hub", "list", "new", "progress", "publish"]
 COMMANDS += ["release", "show", "snapshots", "solution", "start", "submit", "test"]
 SNAPSHOTS = ["diff", "drift", "fetch", "list", "verify"]
 

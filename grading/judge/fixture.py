@@ -69,7 +69,7 @@ class Lab:
             compare.close(got, upstream, tol, what)
         except Failure as failure:
             given = ", ".join(f"{name} = {compare.show(value)}" for name, value in inputs.items())
-            message = f"upstream and the patch part at {failure.message}. Inputs: {given}"
+            message = f"the patch parts from upstream: {failure.message}. Inputs: {given}"
             raise Failure(failure.kind, message, **failure.details) from None
 
     def _ask(
@@ -91,7 +91,8 @@ class Lab:
         request = Request(probe, ranks, inputs, group, env, frozenset(may_die or ()), errors)
         with machine_lock(exclusive=False):
             self._last = self._stage.sandbox(side).ask(request)
-        self._keep_output(self._last)
+        if side == "submission":
+            self._keep_output(self._last)
         verdicts = Reading(self._stage, side, request, self._last, may_die or {}).answers()
         return verdicts if cases is not None else [answers[0] for answers in verdicts]
 

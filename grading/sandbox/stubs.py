@@ -48,8 +48,13 @@ def permissive(module: str, **values: Any) -> None:
     _enter(_Permissive(module)).__dict__.update({"__path__": []} | values)
 
 
+def absent(*modules: str) -> None:
+    """Modules that are not installed, as far as an import can tell: for what upstream can do without."""
+    sys.modules.update(dict.fromkeys(modules))
+
+
 def leave(*modules: str) -> None:
-    """Take stubs out again, for what looks a module up to learn whether it is installed."""
+    """Take stubs out again, for what looks a module up to learn whether it is installed; let the absent be found."""
     for module in modules:
         sys.modules.pop(module, None)
 

@@ -54,6 +54,6 @@ def test_a_mistake_is_shown_where_it_parts_from_upstream(graded):
     for name in names:
         report = run(f"mistake:{name}")
         assert report.verdict is Verdict.FAIL, (name, report.reason)
-        located = [test for test in report.failed if test.message.startswith("upstream and the patch part at")]
+        located = [test for test in report.failed if test.message.startswith("the patch parts from upstream: ")]
         assert located, (name, report.failed)
         assert all(test.expected != test.got and "Inputs: " in test.message for test in located)

@@ -17,6 +17,8 @@ KEPT = {
     f"{REPO}/pulls/{{pull_number}}": ["get"],
     f"{REPO}/pulls/{{pull_number}}/files": ["get"],
     f"{REPO}/pulls/{{pull_number}}/commits": ["get"],
+    f"{REPO}/issues": ["get", "post"],
+    f"{REPO}/issues/{{issue_number}}": ["patch"],
     f"{REPO}/issues/{{issue_number}}/comments": ["get", "post"],
     f"{REPO}/issues/comments/{{comment_id}}": ["get", "patch", "delete"],
     f"{REPO}/issues/comments/{{comment_id}}/reactions": ["post"],

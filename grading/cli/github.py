@@ -112,6 +112,24 @@ def regrade(event: EventOption, pr: Annotated[int, typer.Option("--pr", metavar=
 
 
 @app.command()
+def drift(
+    rows: Annotated[Path, typer.Argument(metavar="FILE", help="What `labs snapshots drift --json` printed.")],
+    repository: Annotated[str, typer.Option("--repository", metavar="OWNER/NAME", envvar="GITHUB_REPOSITORY")],
+    course: CourseOption = None,
+) -> None:
+    """Keep one issue about newer upstream releases. Example: labs github drift drift.json --repository owner/course"""
+    from grading.delivery.github import drift as drifting
+    from grading.delivery.github.forge import Forge
+
+    found, read_rows = course_here(course), drifting.read(rows)
+    show(f"the issue: {drifting.report(found, Forge.here(repository), read_rows)}")
+    missed = drifting.unseen(found, read_rows)
+    for name in missed:
+        show(f"{name} could not be looked at")
+    raise typer.Exit(3 if missed else 0)
+
+
+@app.command()
 def merge(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="JSON files, or folders of them.")],
     course: CourseOption = None,

@@ -16,6 +16,7 @@ from github import Auth, Github, GithubException, GithubRetry
 from grading.delivery.github.event import EventError, Pull
 
 BOT = 41898282  # github-actions[bot], whatever its login is some day
+BOT_LOGIN = "github-actions[bot]"
 APP = "github-actions"
 MOST_WAIT_S = 300.0  # for a rate limit; longer than that the run fails and says so
 TRIES = 3
@@ -56,6 +57,15 @@ class Check:
     conclusion: str
     summary: str
     text: str
+
+
+@dataclass(frozen=True)
+class Issue:
+    """An issue of the bot's."""
+
+    number: int
+    open: bool
+    body: str
 
 
 class Forge:
@@ -168,6 +178,21 @@ class Forge:
     def react(self, number: int, comment: int, reaction: str) -> None:
         with _asking("a reaction"):
             self._repo.get_issue(number).get_comment(comment).create_reaction(reaction)
+
+    def issues(self) -> list[Issue]:
+        """The bot's own, open or closed, newest first; GitHub lists pull requests among issues, and those are none."""
+        with _asking("the issues"):
+            found = self._repo.get_issues(state="all", creator=BOT_LOGIN)
+            mine = [one for one in found if one.user.id == BOT and "/pull/" not in one.html_url]
+            return [Issue(one.number, one.state == "open", one.body or "") for one in mine]
+
+    def open_issue(self, title: str, body: str) -> None:
+        with _asking("a new issue"):
+            self._repo.create_issue(title, body)
+
+    def edit_issue(self, number: int, body: str, close: bool = False) -> None:
+        with _asking(f"issue {number}"):
+            self._repo.get_issue(number).edit(body=body, **({"state": "closed"} if close else {}))
 
     def may_write(self, login: str) -> bool:
         """Whether GitHub says that this user may push to the repository."""

@@ -54,6 +54,7 @@ class World:
     files: dict[int, list[dict]] = field(default_factory=dict)
     commits: dict[int, list[str]] = field(default_factory=dict)
     comments: list[dict] = field(default_factory=list)
+    issues: list[dict] = field(default_factory=list)
     labels: dict[int, list[str]] = field(default_factory=dict)
     checks: list[dict] = field(default_factory=list)
     reactions: list[tuple[int, str]] = field(default_factory=list)
@@ -93,6 +94,30 @@ def get_files(world, query, body, number):
 @route("GET", r"/pulls/(\d+)/commits")
 def get_commits(world, query, body, number):
     return 200, [{"sha": sha, "url": ""} for sha in world.commits.get(int(number), [])]
+
+
+@route("GET", r"/issues")
+def get_issues(world, query, body):
+    by = query.get("creator")
+    wanted = [one for one in world.issues if query.get("state") == "all" or one["state"] == "open"]
+    return 200, [one for one in reversed(wanted) if by in (None, one["user"]["login"])]
+
+
+@route("POST", r"/issues")
+def create_issue(world, query, body):
+    _short(body["body"], MOST_BODY, f"Body is too long (maximum is {MOST_BODY} characters)")
+    number = 20 + len(world.issues)
+    issue = {"number": number, "state": "open", "user": BOT, "html_url": f"/{REPO}/issues/{number}", **body}
+    world.issues.append(issue)
+    return 201, issue
+
+
+@route("PATCH", r"/issues/(\d+)")
+def edit_issue(world, query, body, number):
+    _short(body.get("body", ""), MOST_BODY, f"Body is too long (maximum is {MOST_BODY} characters)")
+    issue = _found(next((one for one in world.issues if one["number"] == int(number)), None))
+    issue.update(body)
+    return 200, issue
 
 
 @route("GET", r"/issues/(\d+)/comments")

@@ -22,6 +22,8 @@ PERMISSIONS = {
     ("ci", "test"): {"contents": "read"},
     ("course", "shard"): {"contents": "read"},
     ("course", "merge"): {"contents": "read"},
+    ("upstream-drift", "look"): {"contents": "read"},
+    ("upstream-drift", "report"): {"contents": "read", "issues": "write"},
     ("publish", "publish"): {"contents": "write"},
 }
 TRIGGERS = {
@@ -31,6 +33,7 @@ TRIGGERS = {
     },
     "chatops": {"issue_comment": {"types": ["created"]}},
     "ci": {"push": {"branches": ["main"]}, "pull_request": {"branches": ["main"]}},
+    "upstream-drift": {"schedule": [{"cron": "41 4 * * 1"}], "workflow_dispatch": ""},
     "course": {"schedule": [{"cron": "17 3 * * *"}], "workflow_dispatch": ""},
 }
 

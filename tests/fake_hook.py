@@ -10,7 +10,7 @@ from grading.delivery import hub
 from grading.judge.report import Report, TestResult, Verdict
 
 
-def fake_grade(course, lab, submission, *, jailed, on_event, judge=None):
+def fake_grade(course, lab, submission, *, jailed, on_event, judge=None, starter=None):
     base = {"lab": lab.id, "title": lab.title, "commit": None, "base": "x", "seed": 7, "jail": "none", "seconds": 0.1}
     if isinstance(submission, Refused):
         return Report(**base, verdict=Verdict.REFUSED, counts=jailed, refusals=[vars(r) for r in submission.refusals])

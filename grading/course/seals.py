@@ -11,7 +11,7 @@ from grading.course import cache, packages, snapshots
 from grading.course.catalog import Course, Lab
 from grading.course.models import MainlineSeal
 from grading.course.snapshots import Lock, SnapshotError
-from grading.course.trees import Tree, reference_tree, run_settings
+from grading.course.trees import Tree, run_settings
 
 PROBES = "mainline.py"  # where a rank finds the seal's own probes: lab.upstream("mainline.masked", …)
 MIXED = {"swap", "graft"}
@@ -41,11 +41,6 @@ def mainline_settings(course: Course, lab: Lab) -> dict[str, Any]:
 def with_probes(lab: Lab, tree: Tree) -> Tree:
     """A tree of the lab, and the probes of its Mainline seal beside its own."""
     return tree | {PROBES: (lab.folder / "mainline" / "probes.py").read_bytes()}
-
-
-def upstream_tree(course: Course, lab: Lab) -> Tree:
-    """What lies at /lab beside upstream: given files that its probes may use."""
-    return with_probes(lab, reference_tree(course, lab))
 
 
 def _lock(lab: Lab, seal: MainlineSeal, locks: dict[str, Lock]) -> Lock:

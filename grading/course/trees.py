@@ -33,9 +33,9 @@ def starter_tree(course: Course, lab: Lab, engine: str = "") -> Tree:
     return _branch(course, lab, _sources(course, lab, own="stub"), engine)
 
 
-def reference_tree(course: Course, lab: Lab) -> Tree:
-    """The starter with the lab's holes filled."""
-    return {**starter_tree(course, lab), **_sources(course, lab, own="full")}
+def reference_tree(course: Course, lab: Lab, starter: Tree | None = None) -> Tree:
+    """The starter (computed unless given) with the lab's holes filled."""
+    return {**(starter or starter_tree(course, lab)), **_sources(course, lab, own="full")}
 
 
 def patched_tree(course: Course, lab: Lab, patch: str | None) -> Tree:

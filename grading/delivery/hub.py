@@ -146,7 +146,8 @@ def _graded(hub: Hub, lab: Lab, commit: str, user: str) -> Record:
     answer = _submission(hub, lab, commit, starter)
     with turn(Path(hub.repo.git_dir), hub.say):
         spare = hub.take(kind_of(lab))
-        report = grade(hub.course, lab, answer, jailed=hub.jailed, on_event=_progress(hub.say), judge=spare)
+        how = {"jailed": hub.jailed, "on_event": _progress(hub.say), "judge": spare, "starter": starter}
+        report = grade(hub.course, lab, answer, **how)
     report = records.public(report.model_copy(update={"commit": commit}), starter)
     counted = report.verdict in records.COUNTED
     before = [attempt_of(one) for one in records.attempts(hub.repo, lab.id, user)]

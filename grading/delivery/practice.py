@@ -25,7 +25,8 @@ def run_public(repo: git.Repo, course: Course, lab: Lab, select: str | None, see
         answer = submission.from_worktree(work_folder(repo), lab, starter)
     except Refused as refused:
         answer = refused
-    report = grade(course, lab, answer, seed=seed, jailed=jail.status().ok, tests="public", select=select)
+    how = {"seed": seed, "jailed": jail.status().ok, "tests": "public", "select": select, "starter": starter}
+    report = grade(course, lab, answer, **how)
     if select and report.verdict is Verdict.INFRA and not report.tests:
         raise CloneError(f"no public test of {lab.id} matches {select!r}: `labs test` runs them all")
     with local.updating(plumbing.common_dir(repo), lab.id) as state:
@@ -65,7 +66,8 @@ def solution(repo: git.Repo, course: Course, lab: Lab, anyway: bool) -> str:
 
 def reference_diff(course: Course, lab: Lab) -> str:
     """The reference as a unified diff against the starter."""
-    return _diff(trees.starter_tree(course, lab), trees.reference_tree(course, lab), lab.editable_paths)
+    starter = trees.starter_tree(course, lab)
+    return _diff(starter, trees.reference_tree(course, lab, starter), lab.editable_paths)
 
 
 def _diff(old: trees.Tree, new: trees.Tree, paths: Sequence[str]) -> str:

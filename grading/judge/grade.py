@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from grading.course.catalog import Course, Lab
-from grading.course.closure import closure
-from grading.course.seals import mainline_settings, upstream_tree, with_probes
+from grading.course.seals import mainline_settings, with_probes
 from grading.course.snapshots import SnapshotError
 from grading.course.submission import Refused, Submission
 from grading.course.trees import Tree, reference_tree, run_settings, starter_tree, stub_message, tree_digest
@@ -48,6 +47,7 @@ def grade(
     judge: Judge | None = None,
     shuffled: bool = False,
     seal: str = "patch",
+    starter: Tree | None = None,
 ) -> Report:
     """Grade `submission` and report. Never raises for anything a learner can do; our own trouble is INFRA.
 
@@ -55,10 +55,11 @@ def grade(
     the report as not counting; `linted=False` is for the attack corpus, which proves that the wall holds alone;
     `judge` is a process that is there already: a spare, or one to share (see judge_for); `shuffled`: the tests in an
     order drawn by the seed. With `seal="mainline"` the tests are those that hold the patch against upstream; a
-    snapshot that is not fetched is INFRA.
+    snapshot that is not fetched is INFRA. `starter`: the tree that the submission is laid over, where it is there
+    already.
     """
     begun = time.monotonic()
-    starter = starter_tree(course, lab)
+    starter = starter or starter_tree(course, lab)
     seed = secrets.randbits(48) if seed is None else seed
     status = jail.status() if jailed else None
     base = {"lab": lab.id, "title": lab.title, "base": tree_digest(starter), "seed": seed, "seal": seal}
@@ -67,7 +68,7 @@ def grade(
         refusals = [Refusal(**vars(refusal)) for refusal in submission.refusals]
         return _refused(base | {"commit": None}, refusals, begun)
     base |= _about(submission)
-    if linted and (refusals := _lint(course, lab, submission, starter)):
+    if linted and (refusals := _lint(lab, submission, starter)):
         return _refused(base, refusals, begun, "The patch does something that no lab needs.")
     if status and not status.ok:
         reason = f"no jail on this machine: {status.reason}. {status.fix}"
@@ -78,7 +79,8 @@ def grade(
         return Report(**base, verdict=Verdict.INFRA, reason=str(error), seconds=_since(begun))
     folder = "mainline" if seal == "mainline" else "hidden" if tests == "hidden" else "tests"
     job = {"seed": seed, "tests": str(lab.folder / folder), "select": select, "shuffled": shuffled}
-    plan = _Plan(course, lab, submission, starter, job, jailed, judge, settings)
+    trees = starter | submission.blobs, reference_tree(course, lab, starter)
+    plan = _Plan(lab, *trees, job, jailed, judge, settings)
     run = plan.carry_out(on_event or (lambda event: None))
     verdict, reason = verdict_of(run, submission)
     if tests == "public" and submission.holes_filled:
@@ -140,8 +142,8 @@ def _since(begun: float) -> float:
     return round(time.monotonic() - begun, 3)
 
 
-def _lint(course: Course, lab: Lab, submission: Submission, starter: Tree) -> list[Refusal]:
-    inside = closure(course.root, [path for path in starter if path.startswith("mini_infra/")])
+def _lint(lab: Lab, submission: Submission, starter: Tree) -> list[Refusal]:
+    inside = [path for path in starter if path.startswith("mini_infra/")]
     found: list[Refusal] = []
     for path, blob in sorted(submission.blobs.items()):
         source, given = blob.decode("utf-8-sig"), starter[path].decode("utf-8-sig")
@@ -153,10 +155,9 @@ def _lint(course: Course, lab: Lab, submission: Submission, starter: Tree) -> li
 class _Plan:
     """One grading that is to be carried out, and the process to do it in, where there is one already."""
 
-    course: Course
     lab: Lab
-    submission: Submission
-    starter: Tree
+    tree: Tree
+    reference: Tree
     job: dict[str, Any]
     jailed: bool
     judge: Judge | None
@@ -179,10 +180,9 @@ class _Plan:
             return _Run(infra=f"{type(error).__name__}: {error}")
 
     def _in(self, judge: Judge, on_event: OnEvent) -> _Run:
-        run = _Run()
-        tree, reference = self.starter | self.submission.blobs, reference_tree(self.course, self.lab)
+        run, tree, reference = _Run(), self.tree, self.reference
         if "recipes" in self.settings:
-            tree, reference = with_probes(self.lab, tree), upstream_tree(self.course, self.lab)
+            tree, reference = with_probes(self.lab, tree), with_probes(self.lab, reference)
         timeout_s = self.settings["limits"]["wall_s"] + SESSION_SLACK_S
         for event in judge.run(tree, self.lab.editable_paths, reference, self.job, timeout_s):
             _take(run, event, on_event)

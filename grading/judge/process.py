@@ -7,9 +7,10 @@ both sides.
 """
 
 import contextlib
+import importlib.util
 import json
+import marshal
 import os
-import py_compile
 import selectors
 import shutil
 import signal
@@ -18,8 +19,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Collection, Iterator
-from pathlib import Path
-from py_compile import PycInvalidationMode
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
 from grading.course.catalog import Lab
@@ -28,6 +29,7 @@ from grading.judge.report import TestResult
 from grading.sandbox.scratch import Scratch
 
 CLOSE_S = 5.0
+UNCHECKED = 0b01  # flags of a .pyc: known by a hash, which is not looked at
 SIDES = ["submission", "reference"]
 Event = dict[str, Any]
 LATE: Event = {"event": "infra", "reason": "the judge ran over its time"}
@@ -63,7 +65,7 @@ class Judge:
     def _become(self, scratch: Scratch, pid: int, jobs: BinaryIO, events: int, errors: BinaryIO, warm: bool) -> None:
         self._scratch, self._pid, self._jobs, self._events, self._errors = scratch, pid, jobs, events, errors
         self._warm = warm
-        self._reference: Tree = {}
+        self._given: dict[str, Tree] = {}
         self._buffer = b""
 
     def hand_over(self) -> tuple[dict[str, Any], list[int]]:
@@ -113,9 +115,7 @@ class Judge:
         The paths in `editable` are the learner's: no bytecode is made of them here.
         """
         self._lay_out("submission", tree, editable)
-        if reference != self._reference:
-            self._lay_out("reference", reference, ())
-            self._reference = reference
+        self._lay_out("reference", reference, ())
         self._tell(job)
         deadline = time.monotonic() + timeout_s
         while (event := self._next(deadline))["event"] not in ("end", "infra"):
@@ -124,12 +124,16 @@ class Judge:
         yield event
 
     def _lay_out(self, side: str, tree: Tree, editable: Collection[str]) -> None:
-        """Make the folder that a jail shows at /lab hold `tree` and nothing else."""
+        """Make the folder that a jail shows at /lab hold `tree` and nothing else; what is given is laid out once."""
         folder = self._scratch.path / side
-        for entry in folder.iterdir():
-            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-        write_tree(folder, tree)
-        _compile(folder, {path: blob for path, blob in tree.items() if path not in editable})
+        theirs = {path: tree[path] for path in editable}
+        given = {path: blob for path, blob in tree.items() if path not in theirs}
+        if self._given.get(side) != given:
+            for entry in folder.iterdir():
+                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+            write_tree(folder, given | _compiled(given))
+            self._given[side] = given
+        write_tree(folder, theirs)
 
     def _tell(self, message: dict[str, Any]) -> None:
         """A process that is gone is noticed on its events, with what it said last."""
@@ -208,11 +212,22 @@ def wants_reference(lab: Lab) -> bool:
     return any("reference" in path.read_text(encoding="utf-8") for path in (lab.folder / "hidden").glob("*.py"))
 
 
-def _compile(folder: Path, trusted: Tree) -> None:
+def _compiled(trusted: Tree) -> Tree:
     """Bytecode for the course's own files, which else each rank would compile for itself; never for the learner's."""
-    for path in trusted:
-        if path.endswith(".py"):
-            py_compile.compile(str(folder / path), invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
+    sources = {PurePosixPath(path): blob for path, blob in trusted.items() if path.endswith(".py")}
+    made = {path: _bytecode(str(path), blob) for path, blob in sources.items()}
+    tag = sys.implementation.cache_tag
+    return {f"{path.parent}/__pycache__/{path.stem}.{tag}.pyc": code for path, code in made.items() if code}
+
+
+@lru_cache(maxsize=1024)
+def _bytecode(path: str, source: bytes) -> bytes:
+    """A .pyc that is taken without a look at the source (PEP 552); nothing where the source is no Python."""
+    try:
+        code = marshal.dumps(compile(source, path, "exec", dont_inherit=True))
+    except (SyntaxError, ValueError):
+        return b""
+    return importlib.util.MAGIC_NUMBER + UNCHECKED.to_bytes(4, "little") + importlib.util.source_hash(source) + code
 
 
 def write_tree(folder: Path, tree: Tree) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from grading.course.submission import Refusal
@@ -29,7 +30,7 @@ def lint(path: str, source: str, starter: str, lab: Lab, closure: Iterable[str])
     """
     try:
         tree = parse(source)
-        judge = _Judge(path, _Starter(path, starter), lab, frozenset(closure))
+        judge = _Judge(path, _starter(path, starter), lab, frozenset(closure))
         judge.run(tree)
     except (SyntaxError, ValueError):
         return []
@@ -67,6 +68,11 @@ class _Starter:
 
     def defines(self, qualname: str) -> bool:
         return qualname in self.nodes
+
+
+@lru_cache(maxsize=128)
+def _starter(path: str, source: str) -> _Starter:
+    return _Starter(path, source)
 
 
 class _Judge(ast.NodeVisitor):

@@ -135,7 +135,7 @@ def test_hints_rise_and_are_counted(labs, work):
 
 
 def test_test_runs_the_public_tests_and_says_when_there_is_no_jail(labs, work, monkeypatch):
-    def fake(course, lab, answer, *, seed, jailed, tests, select):
+    def fake(course, lab, answer, *, seed, jailed, tests, select, starter):
         assert (tests, select, seed) == ("public", "sum", 7)
         failed = TestResult(id="test_public.py::t", topic="zero", outcome="failed", kind="value", sentence="Zero.")
         base = {"lab": lab.id, "title": lab.title, "commit": None, "base": "x", "seconds": 1}

@@ -143,6 +143,7 @@ def publish(
     labs: LabsArgument = None,
     to: Annotated[str, typer.Option("--to", metavar="REPO", help="A bare repository, a remote or a URL.")] = "origin",
     engine: Annotated[str, typer.Option("--engine", help="Where pip gets the engine for a lab branch.")] = "",
+    without: Annotated[bool, typer.Option("--without-upstream", help="Leave upstream's files out.")] = False,
     course: CourseOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -151,7 +152,7 @@ def publish(
 
     found = course_here(course)
     wanted = [found.lab(name) for name in labs or found.order]
-    published = publish_to(found, wanted, to, Path.cwd(), engine)
+    published = publish_to(found, wanted, to, Path.cwd(), engine, "none" if without else "all")
     show_json([vars(one) for one in published]) if as_json else show(published_table(published))
 
 
@@ -177,9 +178,9 @@ def published_table(published: list[Published]) -> object:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("branch", "", "commit", "shows the reference of"):
-        table.add_column(name, no_wrap=name != "shows the reference of")
+    for name in ("branch", "", "commit", "shows of upstream", "shows the reference of"):
+        table.add_column(name, no_wrap=not name.startswith("shows"))
     for one in published:
         what = "unchanged" if not one.changed else "updated" if one.old else "new"
-        table.add_row(one.branch, what, one.new[:10], ", ".join(one.shows) or "nothing")
+        table.add_row(one.branch, what, one.new[:10], ", ".join(one.upstream), ", ".join(one.shows) or "nothing")
     return table

@@ -29,6 +29,12 @@ def _ours(path: str) -> str:
     return path
 
 
+def _of_snapshot(path: str) -> str:
+    if "/" not in path:
+        raise ValueError(f"'{path}' must be written snapshot/path: a snapshot's name, then a path in it")
+    return path
+
+
 def _lab_id(name: str) -> str:
     if not LAB_ID.fullmatch(name):
         raise ValueError(f"'{name}' is no lab id; an id is an l and two digits, such as l05")
@@ -36,6 +42,7 @@ def _lab_id(name: str) -> str:
 
 
 RepoPath = Annotated[str, AfterValidator(_inside)]
+SnapshotPath = Annotated[str, AfterValidator(_inside), AfterValidator(_of_snapshot)]
 Anchor = Annotated[str, AfterValidator(_hole)]
 Hole = Annotated[str, AfterValidator(_hole), AfterValidator(_ours)]
 Editable = Annotated[str, AfterValidator(_inside), AfterValidator(_ours)]
@@ -110,7 +117,7 @@ class Lab(Model):
     files: Literal["none", "shared"] = "none"
     limits: Limits = Limits()
     seals: Seals = Seals()
-    upstream: list[str] = []
+    upstream: list[SnapshotPath] = Field([], description="files that the branch shows beside those of the anchors")
     extensions: dict[str, Extension] = {}
     _folder: Path = PrivateAttr(Path())
 

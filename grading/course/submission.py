@@ -11,6 +11,7 @@ from grading.course.paths import clashes, likely_new_path, shown
 from grading.course.plumbing import Entry, GitError, Repository, TooManyEntries, blob_sha
 from grading.course.spans import NEWLINE
 from grading.course.trees import Tree
+from grading.course.upstream import is_upstream
 from grading.course.vetting import LIMIT, Refusal, too_big, vet, warn
 
 FILES = ("100644", "100755")
@@ -65,6 +66,7 @@ def from_commit(repo: Path, commit: str, lab: Lab, starter: Tree, branch_tip: st
     given = {path: {blob_sha(content, len(sha)), base.get(path)} for path, content in starter.items()}
     found = {one.path: one.sha for one in entries}
     other = [path for path in found if found[path] not in given.get(path, {base.get(path)})]
+    other = [path for path in other if path in base or not is_upstream(path)]
     gone = [path for path in given if path not in found]
     return _submission(lab, sha, blobs, starter, other, gone, descends)
 
@@ -103,7 +105,8 @@ def from_worktree(folder: Path, lab: Lab, starter: Tree) -> Submission:
     if refusals:
         raise Refused(refusals)
     blobs = {path: (folder / path).read_bytes() for path in lab.editable_paths}
-    other = [path for path in files if path not in starter or _differs(folder / path, starter[path])]
+    theirs = [path for path in files if not is_upstream(path)]
+    other = [path for path in theirs if path not in starter or _differs(folder / path, starter[path])]
     gone = [path for path in starter if path not in files]
     return _submission(lab, None, blobs, starter, other, gone)
 
@@ -176,7 +179,7 @@ def _refuse_entry(repository: Repository, by_path: dict[str, Entry], path: str, 
     if any(other.startswith(path + "/") for other in by_path):
         return Refusal(path, None, "this is a folder; put your code in a file of this name")
     added = [one for one in by_path.values() if one.path not in starter and one.mode in FILES and one.size]
-    added = [one for one in added if one.size <= LIMIT]
+    added = [one for one in added if one.size <= LIMIT and not is_upstream(one.path)]
     return _missing(path, likely_new_path(path, starter[path], added, repository))
 
 

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import git
 
 from grading.course import trees
 from grading.course.catalog import Course, Lab
+from grading.course.upstream import missing, refusal, upstream_files
 from grading.delivery import plumbing
 from grading.delivery.leaks import Guard
 from grading.delivery.plumbing import ZERO, RefsMoved, RefUpdate, Tree
@@ -18,11 +20,15 @@ WHO = "Mainline <labs@mainline.invalid>"
 EPOCH = 1_735_689_600  # 2025-01-01 UTC; version n of a branch is dated n days later
 DAY = 86_400
 SCRATCH = "refs/publish/"
+Upstream = Literal["all", "fetched", "none"]  # which of upstream's files the branches show
 
 
 @dataclass(frozen=True)
 class Published:
-    """One branch after publishing. `old` is None for a new branch; `shows` are holes with their reference body."""
+    """One branch after publishing. `old` is None for a new branch; `shows` are holes with their reference body.
+
+    `upstream`: the releases of which the branch shows files, such as megatron-core-0.19.2.
+    """
 
     lab: str
     branch: str
@@ -30,6 +36,7 @@ class Published:
     new: str
     changed: bool
     shows: list[str]
+    upstream: list[str]
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,7 @@ class _Plan:
     starter: Tree
     old: str | None
     unchanged: bool
+    upstream: list[str]
 
     @property
     def ref(self) -> str:
@@ -49,15 +57,20 @@ class _Plan:
         return SCRATCH + self.lab.id
 
 
-def publish(course: Course, labs: Sequence[Lab], repo: Path, engine: str = "") -> list[Published]:
+def publish(
+    course: Course, labs: Sequence[Lab], repo: Path, engine: str = "", upstream: Upstream = "fetched"
+) -> list[Published]:
     """Bring the branches of `labs` in the repository at `repo` up to date, all or none.
 
     A new branch gets two commits (snapshot, then starter), an update two more on the old tip, an unchanged one
-    none. Raises PublishError, before anything is written, when a branch would show what it must not.
+    none. Raises PublishError, before anything is written, when a branch would show what it must not, and
+    SnapshotError when it is to show "all" of upstream's files and the cache has not got them.
     """
+    if upstream == "all" and (absent := missing(course, labs)):
+        raise refusal(absent)
     opened = open_target(repo)
     with plumbing.exclusive(opened):
-        plans = _plan(course, labs, opened, engine)
+        plans = _plan(course, labs, opened, engine, upstream)
         todo = [plan for plan in plans if not plan.unchanged]
         _refuse_leaks(course, todo)
         _refuse_checked_out(opened, todo)
@@ -65,24 +78,29 @@ def publish(course: Course, labs: Sequence[Lab], repo: Path, engine: str = "") -
     return [_published(course, plan, tips) for plan in plans]
 
 
-def publish_to(course: Course, labs: Sequence[Lab], to: str, start: Path, engine: str = "") -> list[Published]:
+def publish_to(
+    course: Course, labs: Sequence[Lab], to: str, start: Path, engine: str = "", upstream: Upstream = "all"
+) -> list[Published]:
     """`publish` into a repository on this disk, or to the remote `to` (a name known at `start`, or a URL)."""
     with target(to, start, "refs/heads/lab/*") as (repo, push):
-        published = publish(course, labs, plumbing.common_dir(repo), engine)
+        published = publish(course, labs, plumbing.common_dir(repo), engine, upstream)
         if moved := [f"refs/heads/{one.branch}" for one in published if one.changed]:
             push(moved)
     return published
 
 
-def _plan(course: Course, labs: Sequence[Lab], repo: git.Repo, engine: str) -> list[_Plan]:
+def _plan(course: Course, labs: Sequence[Lab], repo: git.Repo, engine: str, upstream: Upstream) -> list[_Plan]:
     tips = plumbing.refs(repo, *(f"refs/heads/{lab.branch}" for lab in labs)) if labs else {}
     published = _published_trees(repo, [commit for commit, _ in tips.values()])
     plans = []
     for lab in labs:
         old, _ = tips.get(f"refs/heads/{lab.branch}", (None, None))
-        snapshot, starter = trees.snapshot_tree(course, lab), trees.starter_tree(course, lab, engine)
+        shown = {} if upstream == "none" else upstream_files(course, lab)
+        snapshot = trees.snapshot_tree(course, lab) | shown
+        starter = trees.starter_tree(course, lab, engine) | shown
         same = old is not None and published[old] == (plumbing.tree_id(snapshot), plumbing.tree_id(starter))
-        plans.append(_Plan(lab, snapshot, starter, old, same))
+        releases = sorted({path.split("/")[1] for path in shown})
+        plans.append(_Plan(lab, snapshot, starter, old, same, releases))
     return plans
 
 
@@ -153,4 +171,5 @@ def _commits(stream: Stream, plan: _Plan, version: int) -> None:
 
 def _published(course: Course, plan: _Plan, tips: dict[str, str]) -> Published:
     new = tips.get(plan.lab.id) or plan.old
-    return Published(plan.lab.id, plan.lab.branch, plan.old, new, not plan.unchanged, trees.shows(course, plan.lab))
+    shows = trees.shows(course, plan.lab)
+    return Published(plan.lab.id, plan.lab.branch, plan.old, new, not plan.unchanged, shows, plan.upstream)

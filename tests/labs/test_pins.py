@@ -7,6 +7,7 @@ import pytest
 from grading.course import cache
 from grading.course.catalog import Course
 from grading.course.snapshots import load
+from grading.course.upstream import named
 from grading.feedback import exam
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,3 +30,12 @@ def test_the_lines_that_an_exam_points_to_are_there(lab):
     for one in sources:
         lock = LOCKS[one.snapshot]
         assert 1 <= one.lines[0] <= one.lines[1] <= len(cache.read(lock, lock.in_snapshot(one.path)).splitlines())
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.id)
+def test_the_files_that_a_branch_shows_are_there(lab):
+    shown = named(lab)
+    missing = [name for name in shown if not cache.have(LOCKS[name])]
+    if missing:
+        pytest.skip(f"not fetched: labs snapshots fetch {' '.join(missing)}")
+    assert all(cache.read(LOCKS[name], path) for name, paths in shown.items() for path in paths)

@@ -44,8 +44,8 @@ def clip(text: str, limit: int) -> str:
 
 
 def unmention(text: str) -> str:
-    """A zero-width space after each @ that could start a mention or end the name in an address."""
-    return re.sub(r"@(?=\S)", "@" + ZERO_WIDTH, text)
+    """A zero-width space after each @ that could start a mention or end the name in an address; @@ does neither."""
+    return re.sub(r"@(?=[^\s@])", "@" + ZERO_WIDTH, text)
 
 
 def inline(text: str, limit: int = 400) -> str:

@@ -48,6 +48,11 @@ def test_no_mention_and_no_address(form):
     assert form("@org/team @user ada@example.org").count("@\u200b") == 3
 
 
+def test_the_head_of_a_hunk_stays_what_it_is():
+    assert fence("@@ -3,7 +3,10 @@ def f():", language="diff") == "```diff\n@@ -3,7 +3,10 @@ def f():\n```"
+    assert fence("@@user") == "```text\n@@\u200buser\n```"
+
+
 def test_no_autolink_and_no_issue_reference():
     line = inline("https://evil.example www.evil.example mailto:x #12 GH-12")
     assert not any(link in line.replace("\\", "") for link in ("://", "www.", "mailto:", "#1", "GH-1"))

@@ -30,7 +30,6 @@ KEPT = {
     f"{REPO}/collaborators/{{username}}/permission": ["get"],
     f"{REPO}/actions/workflows/{{workflow_id}}/dispatches": ["post"],
     f"{REPO}/releases": ["post"],
-    f"{REPO}/releases/{{release_id}}": ["patch"],
     f"{REPO}/releases/tags/{{tag}}": ["get"],
 }
 

@@ -144,6 +144,51 @@ def merge(
     raise typer.Exit(merged.exit_code)
 
 
+@app.command()
+def verify(
+    event: EventOption,
+    repo: Annotated[Path, typer.Option("--repo", metavar="DIR", help="A clone whose origin has the tag.")],
+    at_once: Annotated[int, typer.Option("-n", min=1, help="So many gradings at once.")] = 1,
+    course: CourseOption = None,
+) -> None:
+    """Hold a new tag ref/** against the course. Example: labs github verify --event event.json --repo ."""
+    from grading.authoring import gate
+    from grading.course.catalog import CourseError
+    from grading.delivery.github import reference, workflow
+    from grading.delivery.github.event import TagEvent, read
+    from grading.delivery.remote import PublishError
+
+    told, found = read(event, TagEvent), course_here(course)
+    try:
+        held = reference.verify(found, told, repo)
+        how = {"write": False, "jailed": True, "at_once": at_once, "mutants": None, "say": lambda *told: None}
+        misses = [f"the author gate: {miss}" for miss in gate.check(found, held.lab, **how).misses]
+    except (CourseError, PublishError) as error:
+        misses = [str(error)]
+    if misses:
+        reference.refuse(told, misses)
+        raise typer.Exit(1)
+    workflow.output("tag", held.tag.sha)
+    show(f"{told.tag} holds: {held.report.passed_count} hidden tests passed, and the author gate")
+
+
+@app.command()
+def release(
+    event: EventOption,
+    repo: Annotated[Path, typer.Option("--repo", metavar="DIR", help="A clone whose origin has the tag.")],
+    verified: Annotated[str, typer.Option("--verified", metavar="SHA", help="The tag object that was verified.")],
+    course: CourseOption = None,
+) -> None:
+    """Announce a verified tag. Example: labs github release --event event.json --repo . --verified SHA"""
+    from grading.delivery.github import reference
+    from grading.delivery.github.event import TagEvent, read
+
+    told = read(event, TagEvent)
+    server = os.environ.get("GITHUB_SERVER_URL", "https://github.com")
+    run = f"{server}/{told.repository.full_name}/actions/runs/{_run_id()}"
+    show(reference.announce(course_here(course), told, repo, verified, run, _forge(told)))
+
+
 def _forge(told):
     from grading.delivery.github.forge import Forge
 

@@ -9,7 +9,7 @@ from grading.course.marked import CourseError
 from grading.course.plumbing import GitError, Repository
 
 REFS = ("refs/heads/main", "refs/remotes/origin/main")
-WANTED = ("challenges", "mini_infra", "upstream_snapshots", "pyproject.toml")
+WANTED = (".github", "challenges", "mini_infra", "upstream_snapshots", "pyproject.toml")
 
 
 def stored_course(start: Path, course_file: str) -> Path | None:

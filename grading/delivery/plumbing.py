@@ -124,17 +124,18 @@ class Tag:
     commit: str
     tree: str
     parents: list[str]
-    message: str
+    subject: str
+    body: str
 
 
 def tag_at(repo: git.Repo, name: str) -> Tag | None:
-    """The tag `name`; None where there is none, or one without annotation, or not on a commit."""
-    parts = ("objectname", "*objecttype", "*objectname", "*tree", "*parent", "contents")
+    """The tag `name`; None where there is none, or one without annotation, of another name, or not on a commit."""
+    parts = ("objectname", "tag", "*objecttype", "*objectname", "*tree", "*parent", "contents:subject", "contents:body")
     told = repo.git.for_each_ref("--format=" + "%00".join(f"%({part})" for part in parts), f"refs/tags/{name}")
     if not told:
         return None
-    sha, kind, commit, tree, parents, message = told.split("\0", 5)
-    return Tag(name, sha, commit, tree, parents.split(), message) if kind == "commit" else None
+    sha, *known, commit, tree, parents, subject, body = told.split("\0")
+    return Tag(name, sha, commit, tree, parents.split(), subject, body.strip()) if known == [name, "commit"] else None
 
 
 def write_tag(repo: git.Repo, name: str, commit: str, who: str, date: int, message: str) -> str:

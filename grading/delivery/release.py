@@ -10,7 +10,7 @@ import git
 from grading.course import trees
 from grading.course.catalog import Course, Lab
 from grading.course.plumbing import Repository
-from grading.course.submission import from_tree
+from grading.course.submission import Refused, Submission, from_tree
 from grading.delivery import plumbing
 from grading.delivery.leaks import Guard
 from grading.delivery.plumbing import ZERO, RefsMoved, RefUpdate, Tree
@@ -61,11 +61,15 @@ def _release(course: Course, lab: Lab, to: str, start: Path, notes: str, jailed:
 
 
 def _passed(course: Course, lab: Lab, jailed: bool) -> Report:
-    """The report of the reference. PublishError where it is no PASS that counts."""
     answer = from_tree(lab, trees.reference_tree(course, lab), trees.starter_tree(course, lab))
+    return passed(course, lab, answer, f"the reference of {lab.id}", jailed)
+
+
+def passed(course: Course, lab: Lab, answer: Submission | Refused, name: str, jailed: bool = True) -> Report:
+    """The report of an answer, called `name`. PublishError where it is no PASS that counts."""
     report = grade(course, lab, answer, jailed=jailed)
     if report.verdict is not Verdict.PASS or not report.counts:
-        raise PublishError(f"the reference of {lab.id} is {_ended(report)}: it is not released")
+        raise PublishError(f"{name} is {_ended(report)}: it is not released")
     return report
 
 

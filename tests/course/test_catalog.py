@@ -100,6 +100,8 @@ def test_found_from_below_and_by_its_path(toy, tmp_path):
 
 def test_found_in_main_without_a_checkout(toy, tmp_path, git):
     """On a lab branch, and in a work tree of its own, main is read out of the object store once."""
+    (toy / ".github").mkdir()
+    (toy / ".github/release.yml").write_text("name: release\n")  # `labs release` puts the workflow into the tag
     git(toy, "init", "-q", "-b", "main")
     git(toy, "add", ".")
     git(toy, "commit", "-q", "-m", "course")
@@ -112,6 +114,7 @@ def test_found_in_main_without_a_checkout(toy, tmp_path, git):
         found = find_course(start)
         assert found.root == toy / ".git/labs/course" / tree
         assert [lab.id for lab in found.labs] == ["l01", "l02", "l03"]
+        assert (found.root / ".github/release.yml").is_file()
     assert [one.name for one in (toy / ".git/labs/course").iterdir()] == [tree]
     git(toy, "update-ref", "refs/remotes/origin/main", "main")
     git(toy, "branch", "-D", "main")

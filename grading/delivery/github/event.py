@@ -101,7 +101,19 @@ class CommentEvent(_Payload):
     comment: Comment
 
 
-Payload = TypeVar("Payload", PullEvent, CommentEvent)
+class TagEvent(_Payload):
+    """push of a tag."""
+
+    repository: Repository
+    ref: str
+    created: bool
+
+    @property
+    def tag(self) -> str:
+        return self.ref.removeprefix("refs/tags/")
+
+
+Payload = TypeVar("Payload", PullEvent, CommentEvent, TagEvent)
 
 
 def read(path: Path, kind: type[Payload]) -> Payload:

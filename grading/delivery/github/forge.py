@@ -6,12 +6,12 @@ been carried out: what is posted is looked for first, by its marker.
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import requests
-from github import Auth, Github, GithubException, GithubRetry
+from github import Auth, Github, GithubException, GithubRetry, UnknownObjectException
 
 from grading.delivery.github.event import EventError, Pull
 
@@ -21,6 +21,7 @@ APP = "github-actions"
 MOST_WAIT_S = 300.0  # for a rate limit; longer than that the run fails and says so
 TRIES = 3
 ANNOTATIONS = 50  # GitHub takes that many in one request
+Answer = TypeVar("Answer")
 
 
 class ForgeError(Exception):
@@ -115,16 +116,10 @@ class Forge:
 
     def write_note(self, number: int, body: str, marker: str) -> None:
         """The one comment of the bot whose first line is `marker` says `body`; made where there is none."""
-        for attempt in range(TRIES):
-            mine = [one for one in self.notes(number) if one.mine and one.body.split("\n", 1)[0] == marker]
-            try:
-                return self._write_note(number, body, mine)
-            except ForgeError as error:
-                if error.status in (403, 404, 410, 422) or attempt == TRIES - 1:
-                    raise
-        return None
+        _looking_first(lambda: self._write_note(number, body, marker))
 
-    def _write_note(self, number: int, body: str, mine: list[Note]) -> None:
+    def _write_note(self, number: int, body: str, marker: str) -> None:
+        mine = [one for one in self.notes(number) if one.mine and one.body.split("\n", 1)[0] == marker]
         issue = self._repo.get_issue(number)
         with _asking(f"a comment on pull request {number}"):
             if not mine:
@@ -199,9 +194,30 @@ class Forge:
         with _asking(f"what {login} may do"):
             return self._repo.get_collaborator_permission(login) in ("admin", "maintain", "write")
 
+    def release(self, tag: str, title: str, body: str) -> str:
+        """The address of the release of `tag`, made where there is none; one that is there stays as it is."""
+        return _looking_first(lambda: self._release(tag, title, body))
+
+    def _release(self, tag: str, title: str, body: str) -> str:
+        with _asking(f"the release {tag}"):
+            with contextlib.suppress(UnknownObjectException):
+                return self._repo.get_release(tag).html_url
+            return self._repo.create_git_release(tag, title, body, make_latest="false").html_url
+
     def dispatch(self, workflow: str, ref: str, inputs: dict[str, str]) -> None:
         with _asking(f"a run of {workflow}"):
             self._repo.get_workflow(workflow).create_dispatch(ref, inputs, throw=True)
+
+
+def _looking_first(write: Callable[[], Answer]) -> Answer:
+    """What `write` does, tried again: it looks for what it would post, which an earlier try may have posted."""
+    for _ in range(TRIES - 1):
+        try:
+            return write()
+        except ForgeError as error:
+            if error.status in (403, 404, 410, 422):
+                raise
+    return write()
 
 
 @contextlib.contextmanager

@@ -40,6 +40,10 @@ def warning(text: str) -> None:
     print(f"::warning::{_one_line(text)}", flush=True)
 
 
+def error(text: str) -> None:
+    print(f"::error::{_one_line(text)}", flush=True)
+
+
 def _one_line(text: str) -> str:
     return " ".join(visible(text).split()).replace("%", "%25")
 

@@ -18,7 +18,7 @@ from openapi_core.testing import MockRequest
 
 BOT = {"id": 41898282, "login": "github-actions[bot]", "type": "Bot"}
 REPO = "mainline/course"
-MOST_BODY, MOST_CHECK_TEXT, MOST_ANNOTATIONS = 65_536, 65_535, 50
+MOST_BODY, MOST_CHECK_TEXT, MOST_ANNOTATIONS, MOST_RELEASE = 65_536, 65_535, 50, 125_000
 API = OpenAPI.from_dict(json.loads((Path(__file__).parent / "api.json").read_text()))
 ROUTES: list[tuple[str, re.Pattern, Callable]] = []
 
@@ -60,6 +60,7 @@ class World:
     reactions: list[tuple[int, str]] = field(default_factory=list)
     permissions: dict[str, str] = field(default_factory=dict)
     dispatches: list[dict] = field(default_factory=list)
+    releases: list[dict] = field(default_factory=list)
     locked: bool = False
     before: list[tuple[re.Pattern, Callable[[], None]]] = field(default_factory=list)
 
@@ -226,6 +227,22 @@ def dispatch(world, query, body, workflow):
     return 204, None
 
 
+@route("GET", r"/releases/tags/([^/]+)")
+def get_release(world, query, body, tag):
+    return 200, _found(next((one for one in world.releases if one["tag_name"] == tag), None))
+
+
+@route("POST", r"/releases")
+def create_release(world, query, body):
+    _short(body["body"], MOST_RELEASE, f"body is too long (maximum is {MOST_RELEASE} characters)")
+    if any(one["tag_name"] == body["tag_name"] for one in world.releases):
+        raise Refusal(422, "Validation Failed: already_exists")
+    number = 1 + len(world.releases)
+    page = f"https://github.com/{REPO}/releases/tag/{body['tag_name']}"
+    world.releases.append({"id": number, "url": f"/repos/{REPO}/releases/{number}", "html_url": page, **body})
+    return 201, world.releases[-1]
+
+
 def _found(value):
     if value is None:
         raise Refusal(404, "Not Found")
@@ -272,7 +289,8 @@ class GitHub:
                 self.faults.remove(fault)
                 if not fault.done:
                     return fault.status, fault.headers, fault.body
-            status, answer = self._carry_out(method, path, dict(parse_qsl(urlsplit(target).query)), content)
+            asked = urlsplit(target)
+            status, answer = self._carry_out(method, asked.path, dict(parse_qsl(asked.query)), content)
             if fault:
                 return fault.status, fault.headers, fault.body
             return status, {"Content-Type": "application/json"}, b"" if answer is None else json.dumps(answer).encode()
@@ -282,7 +300,7 @@ class GitHub:
             self._validate(method, path, query, content)
             for wanted, pattern, handler in ROUTES:
                 if wanted == method and (match := pattern.fullmatch(path)):
-                    return handler(self.world, query, json.loads(content or b"null"), *match.groups())
+                    return handler(self.world, query, json.loads(content or b"null"), *map(unquote, match.groups()))
             raise Refusal(404, f"Not Found: {method} {path}")
         except Refusal as refusal:
             return refusal.status, {"message": refusal.message}

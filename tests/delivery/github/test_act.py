@@ -1,4 +1,4 @@
-"""grade.yml and chatops.yml, run by act from event to posted verdict: real steps, jail and Git, our own GitHub."""
+"""grade.yml, chatops.yml and release.yml, run by act from the event on: real steps, jail and Git, our own GitHub."""
 
 import json
 import os
@@ -99,20 +99,21 @@ class Runner:
         self.github.world.pull(7, head, base=lab.branch)
         return head
 
-    def act(self, event: str, workflow: str, payload: dict) -> str:
+    def act(self, event: str, workflow: str, payload: dict, code: int = 0) -> str:
         path = self.folder / "event.json"
         path.write_text(json.dumps(payload))
         shutil.rmtree(self.folder / "artifacts", ignore_errors=True)
         rewrite = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": f"url.file://{self.bare}.insteadOf"}
         given = rewrite | {"GIT_CONFIG_VALUE_0": URL, "ARTIFACTS": str(self.folder / "artifacts")}
         given |= {"GITHUB_API_URL": self.github.url, "STAND_IN_VENV": str(self.folder / "restore")}
+        given["STAND_IN_WORK"] = str(self.work)
         options = [part for name, value in given.items() for part in ("--env", f"{name}={value}")]
         tool = shutil.which("act", path=str(Path(sys.executable).parent)) or "act"
         command = [tool, event, "-e", path, "-W", f".github/workflows/{workflow}", "-P", "ubuntu-24.04=-self-hosted"]
         command += ["--no-cache-server", *self.stand_ins, *options, "-s", "GITHUB_TOKEN=ghs_fake"]
         environment = os.environ | {"XDG_CACHE_HOME": str(self.folder / "cache")}
         done = subprocess.run(command, cwd=self.work, env=environment, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+        assert done.returncode == code, done.stdout[-6000:] + done.stderr[-2000:]
         return done.stdout
 
 
@@ -170,3 +171,13 @@ def test_another_branch_and_a_closed_pull_request_are_left_alone(runner, github)
     github.world.pulls[7]["state"] = "closed"
     runner.act("pull_request_target", "grade.yml", pull_event(github, "reopened"))
     assert (github.world.comments, github.world.checks) == ([], [])
+
+
+def test_a_tag_that_does_not_hold_ends_red_and_is_left_alone(runner, github):
+    runner.git(runner.bare, "tag", f"ref/{LAB}/v1", f"lab/{LAB}")  # no annotation
+    tag = {"ref": f"refs/tags/ref/{LAB}/v1", "created": True, "deleted": False}
+    log = runner.act("push", "release.yml", tag | {"repository": {"full_name": REPO, "default_branch": "main"}}, code=1)
+    assert f"ref/{LAB}/v1 is not released: ref/{LAB}/v1 is no annotated tag of a commit" in log
+    assert "Make the release" not in log
+    assert github.requests == []
+    assert runner.git(runner.bare, "tag").split() == [f"ref/{LAB}/v1"]

@@ -25,13 +25,17 @@ PERMISSIONS = {
     ("upstream-drift", "look"): {"contents": "read"},
     ("upstream-drift", "report"): {"contents": "read", "issues": "write"},
     ("publish", "publish"): {"contents": "write"},
+    ("release", "verify"): {"contents": "read"},
+    ("release", "release"): {"contents": "write"},
 }
+DEFAULT_BRANCH = "${{ github.event.repository.default_branch }}"
 TRIGGERS = {
     "grade": {
         "pull_request_target": {"branches": ["lab/**"], "types": ["opened", "synchronize", "reopened"]},
         "workflow_dispatch": {"inputs": {"pr": {"description": "The number of the pull request", "required": True}}},
     },
     "chatops": {"issue_comment": {"types": ["created"]}},
+    "release": {"push": {"tags": ["ref/**"]}},
     "ci": {"push": {"branches": ["main"]}, "pull_request": {"branches": ["main"]}},
     "upstream-drift": {"schedule": [{"cron": "41 4 * * 1"}], "workflow_dispatch": ""},
     "course": {"schedule": [{"cron": "17 3 * * *"}], "workflow_dispatch": ""},
@@ -82,7 +86,9 @@ def test_checkouts_keep_no_credentials_and_never_take_a_head(path):
     for step in steps(path):
         if step.get("uses", "").startswith("actions/checkout@"):
             assert step["with"]["persist-credentials"] == "false"
-            assert not {"ref", "repository"} & set(step["with"])
+            wanted = DEFAULT_BRANCH if path.stem == "release" else None  # by itself it would take the tagged commit
+            assert step["with"].get("ref") == wanted
+            assert "repository" not in step["with"]
     assert "allow-unsafe-pr-checkout" not in path.read_text()
 
 
@@ -102,6 +108,13 @@ def test_no_step_that_runs_a_learners_code_has_a_token():
     assert "env" not in step
     assert "GITHUB_TOKEN" not in str(job.get("env", "")) + str(loaded(WORKFLOWS["grade"]).get("env", ""))
     assert "secrets." not in WORKFLOWS["grade"].read_text()
+
+
+def test_a_tag_is_held_against_the_course_by_a_job_without_a_token():
+    jobs = loaded(WORKFLOWS["release"])["jobs"]
+    assert "token" not in str(jobs["verify"]).lower()
+    assert jobs["release"]["needs"] == "verify"
+    assert "if" not in jobs["release"]  # so it is skipped where `verify` is not green
 
 
 def test_only_ci_on_main_writes_the_cache():

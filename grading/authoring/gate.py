@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from grading.authoring.batch import Job, Say, grade_jobs
+from grading.authoring.links import wrong_links
 from grading.authoring.mutate import BAR, Mutation, mutate
 from grading.course import trees
 from grading.course.catalog import Course, Lab
@@ -65,7 +66,7 @@ def check(
             stored = {name: diagnose.merge(found) for name, found in fingerprints.items()}
             diagnose.save(lab, [test.id for test in references[0].tests], stored)
     misses = [*_starter(starter), *_reference(references), *_branch(course, lab), *_instruments(lab)]
-    misses += [*contract(lab, references[0]), *_topics(lab, references[0])]
+    misses += [*contract(lab, references[0]), *_topics(lab, references[0]), *wrong_links(course, lab)]
     misses += [*_unseen(graded), *_guards(references[0], graded)]
     misses += diagnoses(lab, seeds, fingerprints, diagnose.load(lab))
     mutation = None

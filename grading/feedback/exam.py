@@ -26,11 +26,15 @@ LAYERS = {
 
 
 class Source(Model):
-    """Lines of a pinned upstream file; `path` counts from the upstream repository's root."""
+    """Lines of a pinned upstream file; `path` counts from the upstream repository's root.
+
+    `symbol` is the definition that the lines are part of: `labs check` holds them against it.
+    """
 
     snapshot: str
     path: str
     lines: tuple[int, int]
+    symbol: str = ""
 
     @model_validator(mode="after")
     def _in_order(self) -> "Source":

@@ -147,7 +147,10 @@ def publish(
     course: CourseOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the lab branches, append-only. Example: labs publish l05 --to ../hub.git"""
+    """Write the lab branches, append-only. Example: labs publish l05 --to ../hub.git
+
+    Of a sealed course --to names the public repository, and its main branch becomes the catalogue.
+    """
     from grading.delivery.publish import publish_to
 
     found = course_here(course)

@@ -93,25 +93,26 @@ def _functions(content: bytes) -> list[Node]:
         return []
 
 
-def _body(node: Node) -> list[ast.stmt]:
+def body(node: Node) -> list[ast.stmt]:
+    """The statements after the docstring."""
     return node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
 
 
 def _is_stub(node: Node) -> bool:
-    match _body(node):
+    match body(node):
         case [ast.Raise(exc=ast.Call(func=ast.Name(id="NotImplementedError")))]:
             return True
     return False
 
 
 def _statements(node: Node) -> int:
-    return sum(isinstance(inner, ast.stmt) for statement in _body(node) for inner in ast.walk(statement))
+    return sum(isinstance(inner, ast.stmt) for statement in body(node) for inner in ast.walk(statement))
 
 
 def _outline(node: Node) -> tuple[type, ...]:
     """What is cheap to compare first."""
-    return tuple(type(statement) for statement in _body(node))
+    return tuple(type(statement) for statement in body(node))
 
 
 def _dump(node: Node) -> str:
-    return "\n".join(ast.dump(statement) for statement in _body(node))
+    return "\n".join(ast.dump(statement) for statement in body(node))

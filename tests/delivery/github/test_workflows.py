@@ -14,6 +14,7 @@ GITHUB = ROOT / ".github"
 WORKFLOWS = {path.stem: path for path in sorted((GITHUB / "workflows").glob("*.yml"))}
 FILES = [*WORKFLOWS.values(), *sorted((GITHUB / "actions").glob("*/action.yml"))]
 PINNED = re.compile(r"uses: (\./|actions/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$)")
+SECRET = re.compile(r"secrets\.(\w+)")
 PERMISSIONS = {
     ("grade", "grade"): {"contents": "read", "pull-requests": "read"},
     ("grade", "review"): {"contents": "read", "pull-requests": "write", "checks": "write"},
@@ -24,9 +25,11 @@ PERMISSIONS = {
     ("course", "merge"): {"contents": "read"},
     ("upstream-drift", "look"): {"contents": "read"},
     ("upstream-drift", "report"): {"contents": "read", "issues": "write"},
-    ("publish", "publish"): {"contents": "write"},
     ("release", "verify"): {"contents": "read"},
     ("release", "release"): {"contents": "write"},
+    ("cache", "save"): {"contents": "read"},
+    ("publish", "open"): {"contents": "write"},
+    ("publish", "sealed"): {"contents": "read"},
 }
 DEFAULT_BRANCH = "${{ github.event.repository.default_branch }}"
 TRIGGERS = {
@@ -86,9 +89,12 @@ def test_checkouts_keep_no_credentials_and_never_take_a_head(path):
     for step in steps(path):
         if step.get("uses", "").startswith("actions/checkout@"):
             assert step["with"]["persist-credentials"] == "false"
+            if path.parent.name == "course":  # of another repository, a private one
+                assert set(step["with"]) >= {"repository", "ref", "ssh-key"}
+                continue
             wanted = DEFAULT_BRANCH if path.stem == "release" else None  # by itself it would take the tagged commit
             assert step["with"].get("ref") == wanted
-            assert "repository" not in step["with"]
+            assert not {"repository", "ssh-key"} & set(step["with"])
     assert "allow-unsafe-pr-checkout" not in path.read_text()
 
 
@@ -107,7 +113,6 @@ def test_no_step_that_runs_a_learners_code_has_a_token():
     (step,) = [step for step in job["steps"] if "labs github grade" in step.get("run", "")]
     assert "env" not in step
     assert "GITHUB_TOKEN" not in str(job.get("env", "")) + str(loaded(WORKFLOWS["grade"]).get("env", ""))
-    assert "secrets." not in WORKFLOWS["grade"].read_text()
 
 
 def test_a_tag_is_held_against_the_course_by_a_job_without_a_token():
@@ -117,11 +122,29 @@ def test_a_tag_is_held_against_the_course_by_a_job_without_a_token():
     assert "if" not in jobs["release"]  # so it is skipped where `verify` is not green
 
 
-def test_only_ci_on_main_writes_the_cache():
-    saving = [name for name, path in WORKFLOWS.items() if "save:" in path.read_text()]
-    assert saving == ["ci"]
-    assert "github.event_name == 'push'" in WORKFLOWS["ci"].read_text()
+def test_each_secret_is_given_to_one_step_and_no_workflow_has_another():
+    found = [(name, secret) for name, path in WORKFLOWS.items() for secret in SECRET.findall(path.read_text())]
+    assert found == [("grade", "COURSE_DEPLOY_KEY"), ("publish", "PUBLIC_DEPLOY_KEY")]
+    (course,) = [step for step in steps(WORKFLOWS["grade"]) if step.get("uses") == "./.github/actions/course"]
+    assert course["with"] == {
+        "repository": "${{ vars.COURSE_REPOSITORY }}",
+        "key": "${{ secrets.COURSE_DEPLOY_KEY }}",
+    }
+    assert [list(step["env"]) for step in steps(WORKFLOWS["publish"]) if "secrets." in str(step)] == [["KEY", "PUBLIC"]]
+
+
+def test_one_workflow_writes_the_cache_and_it_sees_no_private_course():
+    assert [name for name, path in WORKFLOWS.items() if "save:" in path.read_text()] == ["cache"]
+    assert set(loaded(WORKFLOWS["cache"])["on"]) == {"push", "schedule", "workflow_dispatch"}
+    assert "actions/course" not in WORKFLOWS["cache"].read_text()
     assert not any("actions/cache@" in path.read_text() for path in FILES)  # it saves by itself
+    kept = [step["with"]["path"] for path in FILES for step in steps(path) if "actions/cache/" in step.get("uses", "")]
+    assert kept == [".venv", ".venv"]
+
+
+def test_what_leaves_the_job_that_sees_the_private_course_is_one_file():
+    uploads = [step["with"]["path"] for step in steps(WORKFLOWS["grade"]) if "upload-artifact" in step.get("uses", "")]
+    assert uploads == ["report/report.json"]
 
 
 def test_a_newer_push_cancels_the_older_run_and_no_command_is_lost():

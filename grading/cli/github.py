@@ -163,6 +163,8 @@ def verify(
         held = reference.verify(found, told, repo)
         how = {"write": False, "jailed": True, "at_once": at_once, "mutants": None, "say": lambda *told: None}
         misses = [f"the author gate: {miss}" for miss in gate.check(found, held.lab, **how).misses]
+        if misses and found.mode == "sealed":  # a miss can name a mistake, or show a mutant of the reference
+            misses = [f"the author gate does not pass: `labs check {held.lab.id}` in the private course says why"]
     except (CourseError, PublishError) as error:
         misses = [str(error)]
     if misses:

@@ -11,7 +11,7 @@ from grading.course.catalog import Course, CourseError, Lab
 from grading.delivery import plumbing
 from grading.delivery.plumbing import Tree
 
-WORKFLOWS = ["cache", "chatops", "grade"]  # those that serve learners; the others need the whole course
+WORKFLOWS = ["cache", "chatops", "grade", "release"]  # those that serve learners; the others need the whole course
 WHOLE = [".github/actions", *(f".github/workflows/{name}.yml" for name in WORKFLOWS), "grading", "upstream_snapshots"]
 WHOLE += [".gitignore", "LICENSE", "SECURITY.md", "challenges/course.yaml", "docs/learner.md", "pyproject.toml"]
 WHOLE += [":(exclude)grading/authoring/blank"]  # what `labs new` starts from

@@ -124,12 +124,11 @@ def test_a_tag_is_held_against_the_course_by_a_job_without_a_token():
 
 def test_each_secret_is_given_to_one_step_and_no_workflow_has_another():
     found = [(name, secret) for name, path in WORKFLOWS.items() for secret in SECRET.findall(path.read_text())]
-    assert found == [("grade", "COURSE_DEPLOY_KEY"), ("publish", "PUBLIC_DEPLOY_KEY")]
-    (course,) = [step for step in steps(WORKFLOWS["grade"]) if step.get("uses") == "./.github/actions/course"]
-    assert course["with"] == {
-        "repository": "${{ vars.COURSE_REPOSITORY }}",
-        "key": "${{ secrets.COURSE_DEPLOY_KEY }}",
-    }
+    key = "COURSE_DEPLOY_KEY"
+    assert found == [("grade", key), ("publish", "PUBLIC_DEPLOY_KEY"), ("release", key)]
+    for name in ("grade", "release"):
+        (course,) = [step for step in steps(WORKFLOWS[name]) if step.get("uses") == "./.github/actions/course"]
+        assert course["with"] == {"repository": "${{ vars.COURSE_REPOSITORY }}", "key": f"${{{{ secrets.{key} }}}}"}
     assert [list(step["env"]) for step in steps(WORKFLOWS["publish"]) if "secrets." in str(step)] == [["KEY", "PUBLIC"]]
 
 

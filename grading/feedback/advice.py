@@ -37,6 +37,7 @@ class Advice(Model):
     hint: Hint | None = None
     exam: list[Asked] = Field(default=[])
     repeat_command: str
+    mainline_command: str = Field(default="", description="what earns the Mainline seal, once the Patch seal is there")
     attempt: int = Field(default=0, description="0: this run is no attempt")
     seals: dict[str, bool] = Field(default={}, description="the lab's seals in order: does the learner have it")
 
@@ -55,7 +56,7 @@ def advise(
     `asked`: the highest level per topic that the learner asked for by `labs hint`. `given`: the options that told
     `labs grade` what to grade; by default the report's commit. `earned`: seals that the learner's clone has on record.
     """
-    topic = hints.topic_of(report)
+    topic, seals = hints.topic_of(report), _seals(lab, report, attempts or [], earned)
     return Advice(
         diagnosis=diagnose.of(lab, report),
         topic=topic,
@@ -63,7 +64,8 @@ def advise(
         exam=_exam(course, lab, report),
         repeat_command=repeat_command(course, report, given),
         attempt=0 if attempts is None or report.verdict is Verdict.INFRA else len(attempts) + 1,
-        seals=_seals(lab, report, attempts or [], earned),
+        mainline_command=_mainline_command(course, report, seals, given),
+        seals=seals,
     )
 
 
@@ -92,9 +94,21 @@ def repeat_command(course: Course, report: Report, given: str = "") -> str:
     """What repeats this grading on the learner's machine; a sealed course has only the public tests there."""
     if outline.public(report) or course.mode == "sealed":
         return "labs test"
-    what = given or (f"--commit {report.commit[:7]}" if report.commit else "--worktree .")
     seal = " --seal mainline" if report.seal == "mainline" else ""
-    return f"labs grade {report.lab} {what} --seed {report.seed}{seal}{' --no-jail' if report.jail == 'none' else ''}"
+    how = f"--seed {report.seed}{seal}{' --no-jail' if report.jail == 'none' else ''}"
+    return f"labs grade {report.lab} {_what(report, given)} {how}"
+
+
+def _what(report: Report, given: str) -> str:
+    return given or (f"--commit {report.commit[:7]}" if report.commit else "--worktree .")
+
+
+def _mainline_command(course: Course, report: Report, seals: Mapping[str, bool], given: str) -> str:
+    """What a PASS of the hidden tests is followed by, where the seal is to be had and is not earned yet."""
+    passed = report.verdict is Verdict.PASS and report.seal == "patch" and not outline.public(report)
+    if not passed or course.mode == "sealed" or seals.get("mainline", True):
+        return ""
+    return f"labs grade {report.lab} {_what(report, given)} --seal mainline"
 
 
 def _seals(lab: Lab, report: Report, attempts: Sequence[Attempt], earned: Collection[str]) -> dict[str, bool]:

@@ -36,6 +36,7 @@ def render_comment(report: Report, advice: Advice) -> str:
         *failures,
         *_advice(advice),
         Section(_repeat(advice), 1, "the command that repeats it"),
+        Section(_mainline(advice), 3, "the Mainline seal"),
         *_exam(report, advice),
         Section(_remarks(report), 2, "the remarks"),
         Section(_passed(report), 9, "the passed tests"),
@@ -110,19 +111,20 @@ def _failed(report: Report) -> tuple[list[Section], int]:
     for failure in found:
         if room < 0:
             break
-        pieces.append(Section(_failure(failure), 4, "failure"))
+        pieces.append(Section(_failure(failure, outline.sides(report)), 4, "failure"))
         room -= len(pieces[-1].text.encode())
     return ([Section("### What failed", 0), *pieces] if found else []), len(found) - len(pieces)
 
 
-def _failure(failure: Failure) -> str:
+def _failure(failure: Failure, sides: tuple[str, str]) -> str:
     contract = f"{failure.contract} · " if failure.contract and not failure.holes else ""
     title = f"**{contract}{inline(failure.title)}**"
     if failure.holes:
         return "\n".join(
             [title, "", *(f"- {code(hole)}" for hole in failure.holes[:SHOWN]), *_more(len(failure.holes))]
         )
-    parts = [f"{title}<br>\n{code(outline.ids(failure.tests), 300)}", _sentences(failure), _evidence(failure.first)]
+    parts = [f"{title}<br>\n{code(outline.ids(failure.tests), 300)}", _sentences(failure)]
+    parts.append(_evidence(failure.first, sides))
     return "\n\n".join(part for part in [*parts, _printed(failure.first)] if part)
 
 
@@ -134,9 +136,11 @@ def _sentences(failure: Failure) -> str:
     return "\n".join(rows + _more(len(failure.sentences)))
 
 
-def _evidence(test: TestResult) -> str:
+def _evidence(test: TestResult, sides: tuple[str, str]) -> str:
     lines = [clip(test.message or outline.cause(test), 1500)]
-    lines += _aligned("expected", test.expected) + _aligned("got", test.got)
+    lines += [
+        line for side, text in zip(sides, (test.expected, test.got), strict=True) for line in _aligned(side, text)
+    ]
     lines += [line for frame in test.frames[-8:] for line in _frame(frame)]
     for stack in test.stacks[:8]:
         lines += ["", clip(stack.says, 300)]
@@ -173,6 +177,13 @@ def _advice(advice: Advice) -> list[Section]:
 
 def _repeat(advice: Advice) -> str:
     return f"### Repeat it on your machine\n\n```sh\n{advice.repeat_command}\n```"
+
+
+def _mainline(advice: Advice) -> str:
+    if not advice.mainline_command:
+        return ""
+    says = "Does your patch do what the pinned upstream release does? On your machine, after `labs snapshots fetch`:"
+    return f"### The Mainline seal\n\n{says}\n\n```sh\n{advice.mainline_command}\n```"
 
 
 def _exam(report: Report, advice: Advice) -> list[Section]:

@@ -150,5 +150,10 @@ def standing(report: Report) -> str:
     return "Does not count: your code ran without a jail. `labs doctor` says what this machine lacks."
 
 
+def sides(report: Report) -> tuple[str, str]:
+    """What the two values that differ are called: a Mainline test compares with upstream's own answer."""
+    return ("upstream", "patch") if report.seal == "mainline" else ("expected", "got")
+
+
 def moved(report: Report) -> str:
     return f"lab/{report.lab} has moved: git pull --no-rebase" if report.moved else ""

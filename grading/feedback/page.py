@@ -7,9 +7,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from grading.course.catalog import Course
-from grading.feedback.progress import Standing, Try, unlocked
+from grading.feedback.progress import SEALS, Standing, Try, unlocked
 
-SEALS = ("patch", "mainline", "exam")
 WIDTH, HEIGHT = 720, 120  # of the plot, in its own units
 
 

@@ -10,6 +10,8 @@ from rich.text import Text
 from grading.course.catalog import Course, Lab
 from grading.judge.report import Model, Verdict
 
+SEALS = ("patch", "mainline", "exam")
+
 
 class Standing(Model):
     """What a learner has done in one lab."""
@@ -38,7 +40,8 @@ def render_map(course: Course, standings: Mapping[str, Standing]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for name, justify in [("", "left"), ("lab", "left"), ("", "left"), ("", "left"), ("hours", "right")]:
         table.add_column(name, justify=justify, no_wrap=name != "")
-    table.add_column("seals", no_wrap=True)
+    for seal in SEALS:
+        table.add_column(seal, justify="center", no_wrap=True)
     table.add_column("tries", justify="right", no_wrap=True)
     for chapter in course.chapters:
         labs = [lab for lab in course.labs if lab.chapter == chapter.id]
@@ -49,12 +52,17 @@ def render_map(course: Course, standings: Mapping[str, Standing]) -> Table:
     return table
 
 
+def _seal(name: str, lab: Lab, standing: Standing) -> Text:
+    """Earned, not earned, or no such seal."""
+    if name in standing.seals:
+        return Text("●", "green")
+    return Text("○" if name != "mainline" or lab.seals.mainline else "", "dim")
+
+
 def _cells(lab: Lab, standing: Standing, ready: list[str]) -> list[Text]:
     done = "patch" in standing.seals
     mark = Text("✓", "green") if done else Text("→", "bold cyan") if lab.id in ready else Text("·", "dim")
     style = "" if done or lab.id in ready else "dim"
-    earned = [name for name in ("patch", "mainline", "exam") if name in standing.seals]
-    seals = Text(" ".join(name.title() for name in earned), "green")
     tries = Text(str(standing.attempts) if standing.attempts else "")
     return [
         mark,
@@ -62,6 +70,6 @@ def _cells(lab: Lab, standing: Standing, ready: list[str]) -> list[Text]:
         Text(lab.title, style),
         Text("★" * lab.stars, "yellow"),
         Text(f"{lab.hours:g}"),
-        seals,
+        *(_seal(name, lab, standing) for name in SEALS),
         tries,
     ]

@@ -99,10 +99,10 @@ def _row(report: Report) -> RenderableType | None:
 def _failed(report: Report) -> list[RenderableType]:
     found = outline.failures(report)
     more = [Text(f"… and {len(found) - FAILURES} more failures", "dim")] if len(found) > FAILURES else []
-    return [*(_failure(failure) for failure in found[:FAILURES]), *more]
+    return [*(_failure(failure, outline.sides(report)) for failure in found[:FAILURES]), *more]
 
 
-def _failure(failure: Failure) -> RenderableType:
+def _failure(failure: Failure, sides: tuple[str, str]) -> RenderableType:
     sign, colour = MARKS[failure.first.outcome]
     contract = f"{failure.contract}  " if failure.contract and not failure.holes else ""
     title = Text.assemble((contract, f"bold {colour}"), (clip(failure.title, 400), "bold"))
@@ -110,7 +110,7 @@ def _failure(failure: Failure) -> RenderableType:
         return _item(Text(sign, colour), title, _names(failure.holes))
     body = [Text(clip(outline.ids(failure.tests), 300), "dim")]
     body += [_names(failure.sentences)] if len(failure.sentences) > 1 else []
-    return _item(Text(sign, colour), title, *body, *_evidence(failure.first))
+    return _item(Text(sign, colour), title, *body, *_evidence(failure.first, sides))
 
 
 def _names(names: list[str]) -> RenderableType:
@@ -121,10 +121,10 @@ def _more(total: int) -> list[RenderableType]:
     return [_indent(Text(f"… and {total - SHOWN} more", "dim"))] if total > SHOWN else []
 
 
-def _evidence(test: TestResult) -> list[RenderableType]:
+def _evidence(test: TestResult, sides: tuple[str, str]) -> list[RenderableType]:
     found: list[RenderableType] = [Text(clip(test.message or outline.cause(test), 1500))]
     if test.expected or test.got:
-        found.append(_compared(test))
+        found.append(_compared(test, *sides))
     found += [_frame(frame) for frame in test.frames[-SHOWN:]]
     for stack in test.stacks[:SHOWN]:
         found += [Text(clip(stack.says, 300), "yellow"), *(_indent(_frame(frame)) for frame in stack.frames[-4:])]
@@ -133,12 +133,12 @@ def _evidence(test: TestResult) -> list[RenderableType]:
     return found
 
 
-def _compared(test: TestResult) -> Table:
+def _compared(test: TestResult, expected: str, got: str) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    table.add_row(Text("expected", "green"), Text(clip(test.expected, 800)))
-    table.add_row(Text("got", "red"), Text(clip(test.got, 800)))
+    table.add_row(Text(expected, "green"), Text(clip(test.expected, 800)))
+    table.add_row(Text(got, "red"), Text(clip(test.got, 800)))
     return table
 
 
@@ -195,6 +195,8 @@ def _next(report: Report, advice: Advice) -> RenderableType:
             if outline.public(report)
             else (f"labs exam {visible(report.lab)}", "is the oral exam")
         )
+    if advice.mainline_command:
+        steps.append((advice.mainline_command, "holds it against upstream"))
     width = max(len(command) for command, _ in steps)
     return _indent(Group(*(_step(command.ljust(width), what) for command, what in steps)))
 

@@ -181,6 +181,23 @@ def infra() -> Report:
     return report("INFRA", [], counts=False, jail="none", reason="The jail did not start: bwrap is not installed.")
 
 
+def parting() -> Report:
+    """A Mainline grading whose patch does not do what upstream does."""
+    test = TestResult(
+        id="test_megatron.py::test_borders[2]",
+        contract=[3],
+        topic="adjoint",
+        outcome="failed",
+        kind="value",
+        sentence="Each border carries a tensor there, and a gradient back, as megatron-core's does.",
+        message="the patch parts from upstream: the gradient of x on rank 0: 2 of 2 entries differ, first at [0, 0] "
+        "(tolerance 1.0e-12). Inputs: name = gather, x = float64 [1, 2] [0.229771, 0.0147415]",
+        expected="-0.2138706285",
+        got="-0.427741257",
+    )
+    return report("FAIL", [test], seal="mainline")
+
+
 REPORTS = {
     "PASS": lambda: report("PASS", all_passed()),
     "FAIL": failing,
@@ -189,6 +206,7 @@ REPORTS = {
     "TAMPER": tampered,
     "INFRA": infra,
     "starter": starter,
+    "mainline": parting,
 }
 
 DIAGNOSIS = Diagnosis(
@@ -214,11 +232,12 @@ def advice_for(report: Report) -> Advice:
     """What the advice would be for an example, without a course on disk."""
     failed = report.verdict in ("FAIL", "TIMEOUT")
     return Advice(
-        diagnosis=DIAGNOSIS if any(test.kind == "value" for test in report.failed) else None,
+        diagnosis=DIAGNOSIS if report.seal == "patch" and any(test.kind == "value" for test in report.failed) else None,
         topic="adjoint" if failed else "",
         hint=HINT if failed else None,
         exam=EXAM if report.verdict == "PASS" else [],
         repeat_command=f"labs grade {report.lab} --commit {SHA[:7]} --seed {report.seed}",
+        mainline_command=f"labs grade l05 --commit {SHA[:7]} --seal mainline" if report.verdict == "PASS" else "",
         attempt=0 if report.verdict == "INFRA" else 2,
         seals={"patch": report.verdict == "PASS", "mainline": False, "exam": False},
     )

@@ -44,6 +44,11 @@ def test_after_pass_the_exam_and_the_seal(course, lab):
     advice = advise(course, lab, report("PASS", all_passed()), [attempt(1)])
     assert len(advice.exam) == 5
     assert advice.seals == {"patch": True, "mainline": False, "exam": False}
+    assert advice.mainline_command == "labs grade l05 --commit 8c1f0a6 --seal mainline"
+    assert advise(course, lab, report("PASS", all_passed()), [], earned=["mainline"]).mainline_command == ""
+    assert advise(course, lab, report("PASS", all_passed(), seal="mainline"), []).mainline_command == ""
+    assert advise(course, course.lab("l11"), report("PASS", all_passed()), []).mainline_command == ""
+    assert advise(course, lab, one_wrong(), []).mainline_command == ""
     assert advice == advise(course, lab, report("PASS", all_passed()), [attempt(1)])
     assert "SECRET" not in advice.model_dump_json()
 

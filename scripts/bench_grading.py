@@ -26,8 +26,9 @@ from grading.course.snapshots import SnapshotError
 from grading.course.submission import from_tree
 from grading.course.trees import reference_tree, run_settings, starter_tree
 from grading.delivery import hub
+from grading.judge.carry import judge_for
 from grading.judge.fixture import Lab as Bench
-from grading.judge.grade import grade, judge_for
+from grading.judge.grade import grade
 from grading.judge.process import Judge, write_tree
 from grading.judge.stage import Stage
 from grading.judge.world import Request

@@ -18,8 +18,9 @@ from grading.authoring.batch import Say
 from grading.authoring.equivalent import split
 from grading.authoring.mutants import Mutant, mutants
 from grading.course.catalog import Course, Lab
-from grading.course.trees import Tree, reference_tree, run_settings
-from grading.judge.process import Judge, wants_reference
+from grading.course.trees import Tree, reference_tree
+from grading.judge.carry import judge_of
+from grading.judge.process import Judge
 from grading.judge.report import TestResult
 
 SEED = 1  # one for all mutants and runs: a mutant that lives or dies by luck would make CI do so
@@ -104,7 +105,7 @@ class _Run:
     def carry_out(self, to_kill: list[Mutant], at_once: int) -> None:
         judges: queue.Queue[Judge] = queue.Queue()
         for _ in range(min(at_once, len(to_kill))):
-            judges.put(self._judge())
+            judges.put(judge_of(self.lab, self.jailed))
         try:
             self._time_reference(judges)
             with ThreadPoolExecutor(max_workers=at_once) as pool:
@@ -113,9 +114,6 @@ class _Run:
         finally:
             while not judges.empty():
                 judges.get().close()
-
-    def _judge(self) -> Judge:
-        return Judge(run_settings(self.lab), wants_reference(self.lab), self.jailed)
 
     def _time_reference(self, judges: "queue.Queue[Judge]") -> None:
         """Its own time makes the deadlines; the first run is a warm-up for whatever is done once a process."""
@@ -138,7 +136,7 @@ class _Run:
             results, why = self._in_time(judge, tree, mutant.hole)
             if why:  # ours, not the mutant's: once more, in a process that knows nothing of it
                 judge.close()
-                judge = self._judge()
+                judge = judge_of(self.lab, self.jailed)
                 results, why = self._in_time(judge, tree, mutant.hole)
         finally:
             judges.put(judge)

@@ -169,6 +169,8 @@ def _progress(say: Callable[[str], None]) -> Callable[[dict[str, Any]], None]:
         if event["event"] == "test":
             line = f"  {event['index']:>2}/{event['of']} {event['outcome']:<8} {event['sentence'] or event['id']}"
             say(line if len(line) <= WIDTH else f"{line[: WIDTH - 2]} …")
+        elif event["event"] == "again":
+            say("  out of time: once more, with no other grading beside it")
 
     return on_event
 

@@ -89,7 +89,7 @@ class Lab:
             raise NotRun
         inputs = [_by_rank(case, ranks, by_rank, common) for case in (cases if cases is not None else [{}])]
         request = Request(probe, ranks, inputs, group, env, frozenset(may_die or ()), errors)
-        with machine_lock(exclusive=False):
+        with machine_lock(exclusive=self._stage.alone):
             self._last = self._stage.sandbox(side).ask(request)
         if side == "submission":
             self._keep_output(self._last)

@@ -14,7 +14,8 @@ class Order:
 
     `shuffled`: an order drawn by the grading's seed. `first`: test ids in the order to run them in; what they do not
     name comes after them, or with `only` not at all. `deadlines`: test id -> seconds of one case of its probes, in
-    place of the lab's `probe_s`. (`stop`, the end after the first failure, is pytest's own.)
+    place of the lab's `probe_s`. (`stop`, the end after the first failure, is pytest's own; `wall_s`, `alone` and
+    `timeouts` are the stage's.)
     """
 
     def __init__(self, stage: "Stage", job: dict[str, Any]):

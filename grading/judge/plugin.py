@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from grading.judge.fixture import Lab
     from grading.judge.stage import Stage
 
-MAX_TIMEOUTS = 2
-
 
 class LabPlugin:
     """Runs the tests of one lab on one stage; `on_result` gets each TestResult as it is known."""
@@ -48,7 +46,7 @@ class LabPlugin:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         self._begun = time.monotonic()
-        if self.timeouts >= MAX_TIMEOUTS or self._begun > self.stage.deadline:
+        if self.timeouts >= self.stage.timeouts or self._begun > self.stage.deadline:
             raise NotRun
 
     @pytest.hookimpl(wrapper=True)

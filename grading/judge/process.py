@@ -67,6 +67,7 @@ class Judge:
         self._warm = warm
         self._given: dict[str, Tree] = {}
         self._buffer = b""
+        self.broken = False  # a job began and has not come to its end: what is read next may be its
 
     def hand_over(self) -> tuple[dict[str, Any], list[int]]:
         """What `adopt` makes this judge of in another process: JSON and descriptors. Let go of it here, then."""
@@ -112,8 +113,13 @@ class Judge:
     ) -> Iterator[Event]:
         """Lay `tree` out as the submission and grade it: the events of one job, the last is `end` or `infra`.
 
-        The paths in `editable` are the learner's: no bytecode is made of them here.
+        The paths in `editable` are the learner's: no bytecode is made of them here. After a job that broke off
+        there is no other: the process is `broken`, close it.
         """
+        if self.broken:
+            yield {"event": "infra", "reason": "the judge's process broke off in an earlier job"}
+            return
+        self.broken = True
         self._lay_out("submission", tree, editable)
         self._lay_out("reference", reference, ())
         self._tell(job)
@@ -121,6 +127,7 @@ class Judge:
         while (event := self._next(deadline))["event"] not in ("end", "infra"):
             if event["event"] != "warm":
                 yield event
+        self.broken = event["event"] != "end"
         yield event
 
     def _lay_out(self, side: str, tree: Tree, editable: Collection[str]) -> None:

@@ -104,7 +104,8 @@ def _closes_first(pipe: int) -> bool:
 
 def _judge(stage: Stage, job: dict[str, Any], tell: Any) -> int:
     stage.seed = job["seed"]
-    stage.deadline = time.monotonic() + stage.limits.wall_s
+    stage.deadline = time.monotonic() + job.get("wall_s", stage.limits.wall_s)
+    stage.alone, stage.timeouts = job.get("alone", stage.alone), job.get("timeouts", stage.timeouts)
     inherited = set(stage.sandboxes)
     try:
         return int(_pytest(stage, job, tell))

@@ -7,7 +7,7 @@ from corpus import FOUND
 from synthetic import write_course
 
 from grading.course.catalog import Course
-from grading.judge.grade import judge_for
+from grading.judge.carry import judge_for
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,8 @@ from synthetic import write_course
 from grading.course.catalog import Course
 from grading.course.submission import Refused, from_tree, from_worktree
 from grading.course.trees import reference_tree, starter_tree
-from grading.judge.grade import grade, judge_for, verdict_of
+from grading.judge.carry import Run, judge_for
+from grading.judge.grade import grade, verdict_of
 from grading.judge.process import write_tree
 from grading.judge.report import TestResult, Verdict
 from grading.sandbox import jail
@@ -228,6 +229,4 @@ class Answer:
     ],
 )
 def test_a_pass_needs_every_expected_test_once(results, verdict):
-    from grading.judge.grade import _Run
-
-    assert verdict_of(_Run(expected=["a", "b"], results=results), Answer())[0] == verdict
+    assert verdict_of(Run(expected=["a", "b"], results=results), Answer())[0] == verdict

@@ -10,7 +10,8 @@ from grading.course.snapshots import SnapshotError
 from grading.course.submission import from_tree
 from grading.course.trees import starter_tree
 from grading.delivery.answers import implementation
-from grading.judge.grade import grade, judge_for
+from grading.judge.carry import judge_for
+from grading.judge.grade import grade
 from grading.judge.report import Verdict
 from grading.sandbox import jail
 

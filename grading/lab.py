@@ -35,6 +35,11 @@ def contract(*numbers: int, topic: str = "") -> Callable[[Any], Any]:
     return pytest.mark.lab_contract(*numbers, topic=topic)
 
 
+def gpu(test: Any) -> Any:
+    """Mark a hidden test that needs a GPU: a grading of its own runs it, and no seal waits for it."""
+    return pytest.mark.lab_gpu(test)
+
+
 def guard(test: Any) -> Any:
     """Mark a test of given behaviour: it passes on the starter, and alone it is never a PASS."""
     return pytest.mark.lab_guard(test)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 class Seal(StrEnum):
     patch = "patch"
     mainline = "mainline"
+    gpu = "gpu"
 
 
 class Format(StrEnum):
@@ -49,7 +50,9 @@ def grade(
     shard: Annotated[str, typer.Option("--shard", metavar="K/N", help="With --all: the K-th of N parts.")] = "1/1",
     at_once: Annotated[int, typer.Option("-n", min=1, help="With --all: so many at once.")] = 1,
     seed: Annotated[int | None, typer.Option("--seed", help="Repeat an earlier grading.")] = None,
-    seal: Annotated[Seal, typer.Option("--seal", help="mainline: against upstream's own code.")] = Seal.patch,
+    seal: Annotated[
+        Seal, typer.Option("--seal", help="mainline: against upstream's own code; gpu: the tests marked so.")
+    ] = Seal.patch,
     no_jail: Annotated[bool, typer.Option("--no-jail", help="Run here as it is; does not count.")] = False,
     file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the report; - is stdout.")] = None,
     points: Annotated[Format | None, typer.Option("--format", help="Print points for such a classroom.")] = None,

@@ -22,6 +22,18 @@ def has_mainline(lab: Lab) -> bool:
     return bool(lab.seals.mainline) and (lab.folder / "mainline").is_dir()
 
 
+def has_gpu(lab: Lab) -> bool:
+    """Has it hidden tests marked `gpu`?"""
+    return any("lab.gpu" in path.read_text(encoding="utf-8") for path in (lab.folder / "hidden").glob("*.py"))
+
+
+def gpu_settings(lab: Lab) -> dict[str, Any]:
+    """run_settings for the tests marked `gpu`, which are a bonus and no seal. SnapshotError where there is none."""
+    if not has_gpu(lab):
+        raise SnapshotError(f"{lab.id} has no hidden test marked gpu")
+    return run_settings(lab) | {"gpu": True}
+
+
 def mainline_settings(course: Course, lab: Lab) -> dict[str, Any]:
     """run_settings, and by side the recipes of its zygote. SnapshotError: in one line, which fetch is missing."""
     if not has_mainline(lab):

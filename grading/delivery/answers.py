@@ -9,7 +9,7 @@ from pathlib import Path
 from grading.course import trees
 from grading.course.catalog import Course, Lab
 from grading.course.plumbing import GitError, Repository
-from grading.course.seals import has_mainline
+from grading.course.seals import has_gpu, has_mainline
 from grading.course.submission import Refused, Submission, from_commit, from_tree, from_worktree
 from grading.delivery import local
 from grading.delivery.clone import CloneError
@@ -68,8 +68,9 @@ def when(repo: Path, report: Report) -> str:
 
 
 def labs_with(course: Course, seal: str) -> list[Lab]:
-    """The labs that have this seal, in the course's order."""
-    return [lab for lab in course.labs if seal == "patch" or has_mainline(lab)]
+    """The labs that have this seal (or GPU tests), in the course's order."""
+    has = {"patch": lambda lab: True, "mainline": has_mainline, "gpu": has_gpu}[seal]
+    return [lab for lab in course.labs if has(lab)]
 
 
 def grade_all(

@@ -94,7 +94,7 @@ def repeat_command(course: Course, report: Report, given: str = "") -> str:
     """What repeats this grading on the learner's machine; a sealed course has only the public tests there."""
     if outline.public(report) or course.mode == "sealed":
         return "labs test"
-    seal = " --seal mainline" if report.seal == "mainline" else ""
+    seal = "" if report.seal == "patch" else f" --seal {report.seal}"
     how = f"--seed {report.seed}{seal}{' --no-jail' if report.jail == 'none' else ''}"
     return f"labs grade {report.lab} {_what(report, given)} {how}"
 

@@ -69,7 +69,7 @@ def _head(report: Report, advice: Advice) -> str:
     facts = [f"**{outline.headline(report)}**", f"{report.seconds:.1f} s", f"seed {report.seed}"]
     facts += [f"commit {code(report.commit[:10])}"] if report.commit else []
     facts += [f"attempt {advice.attempt}"] if advice.attempt else []
-    seal = " (Mainline seal)" if report.seal == "mainline" else ""
+    seal = outline.SEALS[report.seal]
     lines = [
         MARKER,
         f"## {SIGNS[report.verdict]} {report.verdict} · {inline(report.lab)} {inline(report.title)}{seal}",

@@ -12,6 +12,7 @@ HOLE = re.compile(r"\bl\d\d: write (\S+)")  # course.trees.stub_message
 PUBLIC = "test_public.py::"
 LAST = 10**6  # tests without a contract number come last
 
+SEALS = {"patch": "", "mainline": " (Mainline seal)", "gpu": " (GPU tests)"}  # after a lab's title
 KINDS = {
     "value": "The values differ.",
     "shape": "The shape differs.",

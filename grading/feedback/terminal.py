@@ -56,7 +56,7 @@ def render_terminal(report: Report, advice: Advice) -> Group:
 
 def _head(report: Report, advice: Advice) -> RenderableType:
     style = f"bold {COLOURS[report.verdict]}"
-    seal = " (Mainline seal)" if report.seal == "mainline" else ""
+    seal = outline.SEALS[report.seal]
     verdict = Text.assemble(
         (f"{SIGNS[report.verdict]} {report.verdict}", style),
         "  ",

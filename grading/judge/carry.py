@@ -125,7 +125,7 @@ class Plan:
         if run.code not in (0, 1):
             return run.infra or f"pytest ended with status {run.code}"
         committed = self.lab.folder / "fingerprints.json"
-        chosen = self.job["select"] or self.job["only"]
+        chosen = self.job["select"] or self.job["only"] or "gpu" in self.settings
         if Path(self.job["tests"]).name != "hidden" or chosen or not committed.is_file():
             return ""
         if sorted(json.loads(committed.read_text())["tests"]) == sorted(run.expected):
@@ -136,7 +136,7 @@ class Plan:
 def judge_of(lab: Lab, jailed: bool = True, settings: dict[str, Any] | None = None) -> Judge:
     """A judge's process for `lab`; close it. Shared by several gradings only where all are of the course's own code.
 
-    `settings`: those of a Mainline seal (seals.mainline_settings), else the lab's own.
+    `settings`: those of a Mainline seal or of the GPU tests (course.seals), else the lab's own.
     """
     settings = settings or run_settings(lab)
     return Judge(settings, "recipes" in settings or wants_reference(lab), jailed)

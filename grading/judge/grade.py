@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from grading.course.catalog import Course, Lab
-from grading.course.seals import mainline_settings
+from grading.course.seals import gpu_settings, mainline_settings
 from grading.course.snapshots import SnapshotError
 from grading.course.submission import Refused, Submission
 from grading.course.trees import Tree, reference_tree, run_settings, starter_tree, stub_message, tree_digest
@@ -14,6 +14,7 @@ from grading.judge.carry import OnEvent, Plan, Run
 from grading.judge.process import Judge
 from grading.judge.report import Refusal, Report, TestResult, Verdict
 from grading.sandbox import jail
+from grading.sandbox.binds import gpu_devices
 from grading.sandbox.lint import lint
 
 
@@ -42,8 +43,9 @@ def grade(
     marks the report as not counting; `linted=False` is for the attack corpus, which proves that the wall holds alone;
     `judge` is a process that is there already: a spare, or one to share (see judge_for); `shuffled`: the tests in an
     order drawn by the seed. With `seal="mainline"` the tests are those that hold the patch against upstream; a
-    snapshot that is not fetched is INFRA. `starter`: the tree that the submission is laid over, where it is there
-    already.
+    snapshot that is not fetched is INFRA. With `seal="gpu"` they are the hidden tests marked `gpu`, which no other
+    grading runs; a machine without a GPU is INFRA. `starter`: the tree that the submission is laid over, where it is
+    there already.
     """
     begun = time.monotonic()
     starter = starter or starter_tree(course, lab)
@@ -61,7 +63,7 @@ def grade(
         reason = f"no jail on this machine: {status.reason}. {status.fix}"
         return Report(**base, verdict=Verdict.INFRA, reason=reason, seconds=_since(begun))
     try:
-        settings = mainline_settings(course, lab) if seal == "mainline" else run_settings(lab)
+        settings = _settings(course, lab, seal)
     except SnapshotError as error:
         return Report(**base, verdict=Verdict.INFRA, reason=str(error), seconds=_since(begun))
     folder = "mainline" if seal == "mainline" else "hidden" if tests == "hidden" else "tests"
@@ -75,6 +77,16 @@ def grade(
     if tests == "public" and submission.holes_filled:
         base["warnings"] += _unwritten(lab, submission)
     return Report(**base, verdict=verdict, reason=reason, tests=run.results, seconds=_since(begun))
+
+
+def _settings(course: Course, lab: Lab, seal: str) -> dict[str, Any]:
+    if seal == "mainline":
+        return mainline_settings(course, lab)
+    if seal == "gpu":
+        if not gpu_devices():
+            raise SnapshotError("this machine has no NVIDIA device in /dev")
+        return gpu_settings(lab)
+    return run_settings(lab)
 
 
 def verdict_of(run: Run, submission: Submission) -> tuple[Verdict, str]:

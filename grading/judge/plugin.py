@@ -34,6 +34,10 @@ class LabPlugin:
     def pytest_configure(self, config: pytest.Config) -> None:
         _register_marks(config)
 
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """The tests marked `gpu` or the others, never both: what is left out is not expected, so it is not missing."""
+        items[:] = [item for item in items if (item.get_closest_marker("lab_gpu") is not None) == self.stage.gpu]
+
     @pytest.fixture
     def lab(self, request: pytest.FixtureRequest) -> "Lab":
         """The probes of the lab under test (grading.judge.fixture.Lab)."""
@@ -132,6 +136,7 @@ def in_words(result: TestResult) -> str:
 def _register_marks(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "lab_contract(*numbers, topic): the contract numbers that a test holds")
     config.addinivalue_line("markers", "lab_guard: a test of given behaviour")
+    config.addinivalue_line("markers", "lab_gpu: a test for a GPU runner alone")
 
 
 def pytest_configure(config: pytest.Config) -> None:

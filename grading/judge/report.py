@@ -86,7 +86,9 @@ class Report(Model):
     base: str = Field(description="hash of the trusted tree that the submission was laid over")
     seed: int
     verdict: Verdict
-    seal: Literal["patch", "mainline"] = "patch"
+    seal: Literal["patch", "mainline", "gpu"] = Field(
+        default="patch", description="which tests; gpu: those that need a device, a bonus that earns no seal"
+    )
     counts: bool = Field(description="False when the learner's code ran without a jail")
     jail: Literal["root", "user", "none"]
     reason: str = ""

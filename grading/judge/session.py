@@ -47,7 +47,8 @@ def _stage(settings: dict[str, Any]) -> Stage:
     trees = {side: Path(path) for side, path in settings["trees"].items()}
     kept = {key: settings[key] for key in ("packages", "preload", "files", "env", "jailed")}
     recipes = {side: [_recipe(**one) for one in some] for side, some in settings.get("recipes", {}).items()}
-    return Stage(limits=SimpleNamespace(**settings["limits"]), trees=trees, recipes=recipes, **kept)
+    limits = SimpleNamespace(**settings["limits"])
+    return Stage(limits=limits, trees=trees, recipes=recipes, gpu=settings.get("gpu", False), **kept)
 
 
 def _recipe(name: str, **paths: str) -> Recipe:

@@ -26,6 +26,7 @@ class Stage:
     env: dict[str, str]
     jailed: bool
     recipes: dict[str, list[Recipe]] = field(default_factory=dict)  # by side, for a Mainline seal
+    gpu: bool = False  # the tests marked `gpu`, and the devices in the jails
     seed: int = 0
     engine: Path = Path(__file__).parents[1]
     sandboxes: dict[str, Sandbox] = field(default_factory=dict)
@@ -36,7 +37,8 @@ class Stage:
     def sandbox(self, side: str) -> Sandbox:
         if side not in self.sandboxes:
             recipes = self.recipes.get(side, [])
-            spec = JailSpec(self.trees[side], self.engine, self.packages, self.limits, self.files, self.env, recipes)
+            told = (self.packages, self.limits, self.files, self.env, recipes, self.gpu)
+            spec = JailSpec(self.trees[side], self.engine, *told)
             self.sandboxes[side] = Sandbox(spec, self.preload, self.jailed)
         return self.sandboxes[side]
 

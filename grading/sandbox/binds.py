@@ -157,6 +157,15 @@ def engine_binds(engine: Path) -> list[str]:
     return args
 
 
+def gpu_devices() -> list[Path]:
+    """The NVIDIA device files of this machine: the cards, and what the driver's library opens beside them."""
+    return [path for path in sorted(Path("/dev").glob("nvidia*")) if path.is_char_device()]
+
+
+def device_binds() -> list[str]:
+    return [arg for path in gpu_devices() for arg in ("--dev-bind", str(path), str(path))]
+
+
 def folders(*paths: str) -> list[str]:
     """Folders with all their parents, open to every uid: bwrap makes missing parents for root alone."""
     args = []

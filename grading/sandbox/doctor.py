@@ -13,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grading.sandbox import jail
+from grading.sandbox import binds, jail
 from grading.sandbox.protections import try_protections, try_without_jail
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _torch() -> Check:
     detail = f"{found.version} ({f'CUDA {cuda}' if cuda else 'CPU'} build)"
     if not found.version.startswith(f"{TORCH_VERSION}."):
         return Check("torch", False, detail, f"the labs are written for {TORCH_VERSION}: pip install -e .")
-    needless = cuda and not _gpus()
+    needless = cuda and not binds.gpu_devices()
     return Check("torch", True, detail, f"no GPU here: {_cpu_hint()}" if needless else "")
 
 
@@ -106,12 +106,8 @@ def _git() -> Check:
 
 
 def _gpu() -> Check:
-    count = len(_gpus())
+    count = sum(path.name.removeprefix("nvidia").isdecimal() for path in binds.gpu_devices())
     return Check("gpu", None, f"{count} NVIDIA device{'s' * (count != 1)}" if count else "none; no lab needs one")
-
-
-def _gpus() -> list[Path]:
-    return sorted(Path("/dev").glob("nvidia[0-9]*"))
 
 
 def _jail() -> Iterator[Check]:

@@ -62,6 +62,7 @@ class JailSpec:
     files: bool  # may ranks write /tmp and /dev/shm
     env: dict[str, str] = field(default_factory=dict)
     recipes: list[Recipe] = field(default_factory=list)
+    gpu: bool = False  # show the machine's GPUs
 
 
 def arguments(spec: JailSpec) -> list[str]:
@@ -77,7 +78,8 @@ def arguments(spec: JailSpec) -> list[str]:
     for recipe in spec.recipes:
         args += recipe.binds()
     args += [*binds.engine_binds(spec.engine), "--ro-bind", str(spec.tree), binds.LAB, "--proc", "/proc"]
-    return args + _scratch(spec) + ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp"]
+    args += _scratch(spec) + (binds.device_binds() if spec.gpu else [])
+    return [*args, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp"]
 
 
 def _scratch(spec: JailSpec) -> list[str]:
@@ -91,11 +93,12 @@ def _scratch(spec: JailSpec) -> list[str]:
 def rlimits(spec: JailSpec) -> dict[str, int]:
     memory = spec.limits.memory_mb << 20
     others = 0 if os.geteuid() == 0 else _threads_of_user()
+    space = {} if spec.gpu else {"as": memory + (MAPPED_LIBRARIES_MB << 20)}  # CUDA reserves more than machines have
     writable = max(spec.limits.tmp_mb, spec.limits.shm_mb) << 20  # a rank of a lab without files sets 0 for itself
     return {
         "nproc": processes(spec) + others,
         "data": memory,
-        "as": memory + (MAPPED_LIBRARIES_MB << 20),
+        **space,
         "fsize": writable,  # also bounds memfd_create, which no tmpfs size does
         "nofile": 256,
         "core": 0,

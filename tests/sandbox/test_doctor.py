@@ -76,7 +76,7 @@ def test_cuda_build_without_a_gpu_is_told_about_the_cpu_wheels(tmp_path, monkeyp
     version.write_text("cuda: Optional[str] = None\nhip: Optional[str] = None\n")
     assert doctor._cuda_version(version) == ""
     monkeypatch.setattr(doctor, "_cuda_version", lambda file: "13.0")
-    monkeypatch.setattr(doctor, "_gpus", list)
+    monkeypatch.setattr(doctor.binds, "gpu_devices", list)
     check = doctor._torch()
     assert (check.held, "CUDA 13.0 build" in check.detail, "CPU in the selector" in check.fix) == (True, True, True)
 

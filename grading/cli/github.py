@@ -14,6 +14,7 @@ app = typer.Typer(help="What the GitHub workflows call.", no_args_is_help=True, 
 EventOption = Annotated[
     Path, typer.Option("--event", metavar="FILE", envvar="GITHUB_EVENT_PATH", help="The payload of the event.")
 ]
+GpuOption = Annotated[bool, typer.Option("--gpu", help="The tests marked gpu, and nothing else.")]
 
 
 @app.command()
@@ -39,6 +40,7 @@ def grade(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the artifact goes.")],
     repo: Annotated[Path, typer.Option("--repo", metavar="DIR", help="A clone whose origin has the pull request.")],
     no_jail: Annotated[bool, typer.Option("--no-jail", help="Run without a jail; the verdict does not count.")] = False,
+    gpu: GpuOption = False,
     course: CourseOption = None,
 ) -> None:
     """Grade a pull request's head. Example: labs github grade --event event.json --repo . --out report"""
@@ -49,7 +51,8 @@ def grade(
     pull = told.pull_request
     if pull is None:
         raise EventError(f"{event} has no pull request: `labs github resolve` looks it up")
-    done = gradejob.run(course_here(course), repo, told.repository.full_name, pull, out, _run_id(), not no_jail)
+    how = {"jailed": not no_jail, "seal": "gpu" if gpu else "patch"}
+    done = gradejob.run(course_here(course), repo, told.repository.full_name, pull, out, _run_id(), **how)
     workflow.output("graded", "false" if done.report is None else "true")
     if done.report is None:
         workflow.notice(done.nothing)
@@ -63,6 +66,7 @@ def review(
     event: EventOption,
     artifact: Annotated[Path, typer.Option("--artifact", metavar="PATH", help="The folder or zip of the report.")],
     head: Annotated[str, typer.Option("--head", metavar="SHA", help="The commit that was to be graded.")] = "",
+    gpu: GpuOption = False,
     course: CourseOption = None,
 ) -> None:
     """Post a report. Example: labs github review --event event.json --artifact report"""
@@ -77,14 +81,47 @@ def review(
         raise EventError(f"pull request {pull.number} is for no lab")
     lab, head = found.lab(pull.lab_id), head or (told.pull_request or pull).head.sha
     try:
-        read_parcel = parcel.read(artifact, lab, told.repository.full_name, pull.number, head, _run_id())
-        done = reviewing.review(found, lab, forge, pull, read_parcel)
+        whose = (told.repository.full_name, pull.number, head, _run_id())
+        read_parcel = parcel.read(artifact, lab, *whose, "gpu" if gpu else "patch")
+        done = (reviewing.gpu if gpu else reviewing.review)(found, lab, forge, pull, read_parcel)
     except parcel.ParcelError as error:
+        if gpu:
+            raise EventError(f"nothing is posted of the GPU tests: {error}") from None
         done = reviewing.infra(lab, forge, pull, str(error))
     for warning in done.warnings:
         workflow.warning(warning)
     show("the pull request has moved on: nothing is posted" if done.stale else f"posted {done.verdict}")
     raise typer.Exit(3 if done.verdict == "INFRA" else 0)
+
+
+@app.command()
+def admit(event: EventOption, course: CourseOption = None) -> None:
+    """Whether this commit may go onto the GPU runner. Example: labs github admit --event event.json"""
+    from grading.delivery.github import admission, workflow
+    from grading.delivery.github.event import LabelEvent, read
+
+    told = read(event, LabelEvent)
+    try:
+        head = admission.admit(course_here(course), _forge(told), told)
+    except admission.NotAdmitted as error:
+        workflow.notice(str(error))
+        workflow.summary(str(error))
+    else:
+        workflow.output("head", head)
+        show(f"{head[:10]} may go onto the GPU runner")
+
+
+@app.command()
+def withdraw(event: EventOption) -> None:
+    """Take the label gpu off after a push. Example: labs github withdraw --event event.json"""
+    from grading.delivery.github import admission
+    from grading.delivery.github.event import EventError, PullEvent, read
+
+    told = read(event, PullEvent)
+    if told.pull_request is None:
+        raise EventError(f"{event} has no pull request")
+    admission.withdraw(_forge(told), told.pull_request)
+    show("the label is off")
 
 
 @app.command()

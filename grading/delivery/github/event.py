@@ -78,6 +78,20 @@ class PullEvent(_Payload):
         raise EventError("the event names no pull request: it is neither pull_request_target nor a dispatch with pr=N")
 
 
+class Label(_Payload):
+    name: str
+
+
+class LabelEvent(_Payload):
+    """pull_request_target of type labeled. `sender` set the label; the head is what it was then."""
+
+    action: str
+    repository: Repository
+    pull_request: Pull
+    label: Label
+    sender: User
+
+
 class Issue(_Payload):
     number: int = Field(gt=0)
     state: str
@@ -113,7 +127,7 @@ class TagEvent(_Payload):
         return self.ref.removeprefix("refs/tags/")
 
 
-Payload = TypeVar("Payload", PullEvent, CommentEvent, TagEvent)
+Payload = TypeVar("Payload", PullEvent, CommentEvent, LabelEvent, TagEvent)
 
 
 def read(path: Path, kind: type[Payload]) -> Payload:

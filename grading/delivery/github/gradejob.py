@@ -31,7 +31,16 @@ class Graded:
     report: Report | None = None
 
 
-def run(course: Course, repo: Path, repository: str, pull: Pull, out: Path, run_id: str, jailed: bool = True) -> Graded:
+def run(
+    course: Course,
+    repo: Path,
+    repository: str,
+    pull: Pull,
+    out: Path,
+    run_id: str,
+    jailed: bool = True,
+    seal: str = "patch",
+) -> Graded:
     """Grade the head of `pull`, fetched as objects into a repository of its own, and leave the parcel in `out`."""
     lab = next((lab for lab in course.labs if lab.id == pull.lab_id), None)
     if lab is None:
@@ -44,7 +53,7 @@ def run(course: Course, repo: Path, repository: str, pull: Pull, out: Path, run_
             return Graded("the pull request has moved on: the newer run grades it")
         starter = trees.starter_tree(course, lab)
         with workflow.quoting():
-            report = grade(course, lab, _answer(objects, lab, starter), jailed=jailed, on_event=_tell)
+            report = grade(course, lab, _answer(objects, lab, starter), jailed=jailed, on_event=_tell, seal=seal)
     report = records.public(report.model_copy(update={"commit": pull.head.sha}), starter)
     parcel.write(_packed(lab, report, repository, pull, run_id), out)
     return Graded(report=report)

@@ -39,6 +39,17 @@ def check_name(lab: Lab) -> str:
     return f"labs / {lab.id} verdict"
 
 
+def gpu(course: Course, lab: Lab, forge: Forge, pull: Pull, parcel: Parcel) -> Reviewed:
+    """Post what the GPU tests say, as a check run of their own. Comment, labels and attempts are not theirs."""
+    if pull.state != "open" or pull.head.sha != parcel.head:
+        return Reviewed(stale=True)
+    report = parcel.report
+    body = render_comment(report, advise(course, lab, report, None))
+    forge.write_check(pull.head.sha, f"labs / {lab.id} gpu", *_says(report), body, "", _places(forge, pull, report))
+    workflow.summary(body)
+    return Reviewed(verdict=report.verdict.value)
+
+
 def review(course: Course, lab: Lab, forge: Forge, pull: Pull, parcel: Parcel) -> Reviewed:
     """Post a verdict. `pull` is as the API tells it now."""
     if pull.state != "open" or pull.head.sha != parcel.head:
@@ -115,10 +126,18 @@ def _attempt(report: Report, pull: Pull, memory: Memory) -> Attempt:
 
 def _check(forge: Forge, lab: Lab, pull: Pull, report: Report, body: str, memory: Memory) -> None:
     """The check run of the commit; its summary is the whole comment, so that another run can put it back."""
+    places = _places(forge, pull, report)
+    forge.write_check(pull.head.sha, check_name(lab), *_says(report), body, memory.block(), places)
+
+
+def _says(report: Report) -> tuple[str, str]:
+    """A check run's conclusion and title."""
     title = f"{SIGNS[report.verdict]} {report.verdict}: {headline(report)}"
-    conclusion = CONCLUSIONS.get(report.verdict, "failure")
-    places = annotations(report, forge.lines(pull.number)) if report.verdict is not Verdict.PASS else []
-    forge.write_check(pull.head.sha, check_name(lab), conclusion, title, body, memory.block(), places)
+    return CONCLUSIONS.get(report.verdict, "failure"), title
+
+
+def _places(forge: Forge, pull: Pull, report: Report) -> list[dict]:
+    return annotations(report, forge.lines(pull.number)) if report.verdict is not Verdict.PASS else []
 
 
 def _settle(forge: Forge, lab: Lab, number: int, head: str, body: str, done: Reviewed) -> None:

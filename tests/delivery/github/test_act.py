@@ -16,6 +16,7 @@ from grading.course.catalog import Course
 from grading.course.trees import reference_tree
 from grading.delivery.publish import publish
 from grading.sandbox import jail
+from grading.sandbox.binds import gpu_devices
 
 ROOT = Path(__file__).resolve().parents[3]
 LAB = "l29"
@@ -31,6 +32,12 @@ tool = folder / "labs"
 tool.write_text(f"#!{python}\\nimport sys\\nsys.path.insert(0, {{str(pathlib.Path.cwd())!r}})\\n"
                 "from grading.cli.main import main\\nmain()\\n")
 tool.chmod(0o755)
+"""
+MARKED = """
+
+@lab.gpu
+def test_on_the_device(lab):
+    '''It runs on a card.'''
 """
 pytestmark = pytest.mark.skipif(
     shutil.which("act", path=str(Path(sys.executable).parent)) is None and shutil.which("act") is None,
@@ -99,6 +106,12 @@ class Runner:
         self.github.world.pull(7, head, base=lab.branch)
         return head
 
+    def mark_a_test(self) -> None:
+        """One more hidden test for the lab, which needs a card."""
+        hidden = next((self.work / "challenges").glob(f"{LAB}_*/hidden/test_*.py"))
+        with hidden.open("a") as file:
+            file.write(MARKED)
+
     def act(self, event: str, workflow: str, payload: dict, code: int = 0) -> str:
         path = self.folder / "event.json"
         path.write_text(json.dumps(payload))
@@ -110,7 +123,15 @@ class Runner:
         options = [part for name, value in given.items() for part in ("--env", f"{name}={value}")]
         tool = shutil.which("act", path=str(Path(sys.executable).parent)) or "act"
         command = [tool, event, "-e", path, "-W", f".github/workflows/{workflow}", "-P", "ubuntu-24.04=-self-hosted"]
-        command += ["--no-cache-server", *self.stand_ins, *options, "-s", "GITHUB_TOKEN=ghs_fake"]
+        command += [
+            "-P",
+            "gpu=-self-hosted",
+            "--no-cache-server",
+            *self.stand_ins,
+            *options,
+            "-s",
+            "GITHUB_TOKEN=ghs_fake",
+        ]
         environment = os.environ | {"XDG_CACHE_HOME": str(self.folder / "cache")}
         done = subprocess.run(command, cwd=self.work, env=environment, capture_output=True, text=True, timeout=300)
         assert done.returncode == code, done.stdout[-6000:] + done.stderr[-2000:]
@@ -181,3 +202,25 @@ def test_a_tag_that_does_not_hold_ends_red_and_is_left_alone(runner, github):
     assert "Make the release" not in log
     assert github.requests == []
     assert runner.git(runner.bare, "tag").split() == [f"ref/{LAB}/v1"]
+
+
+def test_a_labelled_commit_goes_to_the_gpu_runner_and_its_check_run_says_what_came(runner, github):
+    """Without a card what comes is INFRA, by every step of the way, and the pull request stays as it is."""
+    if gpu_devices():
+        pytest.skip("this machine has a card")
+    head = runner.push(filled=True)
+    runner.mark_a_test()
+    github.world.permissions["user9"] = "write"
+    label = {"label": {"name": "gpu"}, "sender": {"id": 9, "login": "user9"}}
+    labelled = pull_event(github, "labeled") | label
+    labelled["pull_request"] = labelled["pull_request"] | {"labels": [{"name": "gpu"}]}
+    runner.act("pull_request_target", "gpu.yml", labelled, code=1)
+    assert [(one["name"], one["head_sha"], one["conclusion"]) for one in github.world.checks] == [
+        (f"labs / {LAB} gpu", head, "neutral")
+    ]
+    assert "no NVIDIA device" in github.world.checks[0]["output"]["summary"]
+    assert (github.world.comments, github.world.labels) == ([], {})
+
+    github.world.labels[7] = ["gpu"]
+    runner.act("pull_request_target", "gpu.yml", labelled | {"action": "synchronize"})
+    assert github.world.labels[7] == []

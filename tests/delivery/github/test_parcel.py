@@ -60,8 +60,8 @@ def changed(tmp_path, change):
     [
         (lambda d: d.update(extra=1), "schema"),
         (lambda d: d["report"].update(verdict="GREAT"), "schema"),
-        (lambda d: d["report"].update(lab="l02"), "another lab or commit"),
-        (lambda d: d["report"].update(commit="f" * 40), "another lab or commit"),
+        (lambda d: d["report"].update(lab="l02"), "another lab, commit or seal"),
+        (lambda d: d["report"].update(commit="f" * 40), "another lab, commit or seal"),
         (lambda d: d["report"]["tests"][0].update(outcome="failed"), "says PASS"),
         (lambda d: d["report"]["tests"].pop(0), "says PASS"),
         (lambda d: d["report"].update(tests=[]), "says PASS"),

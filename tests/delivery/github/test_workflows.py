@@ -23,6 +23,10 @@ PERMISSIONS = {
     ("ci", "test"): {"contents": "read"},
     ("course", "shard"): {"contents": "read"},
     ("course", "merge"): {"contents": "read"},
+    ("gpu", "admit"): {"contents": "read", "pull-requests": "read"},
+    ("gpu", "gpu"): {"contents": "read"},
+    ("gpu", "review"): {"contents": "read", "pull-requests": "read", "checks": "write"},
+    ("gpu", "withdraw"): {"contents": "read", "pull-requests": "write"},
     ("upstream-drift", "look"): {"contents": "read"},
     ("upstream-drift", "report"): {"contents": "read", "issues": "write"},
     ("release", "verify"): {"contents": "read"},
@@ -37,6 +41,7 @@ TRIGGERS = {
         "pull_request_target": {"branches": ["lab/**"], "types": ["opened", "synchronize", "reopened"]},
         "workflow_dispatch": {"inputs": {"pr": {"description": "The number of the pull request", "required": True}}},
     },
+    "gpu": {"pull_request_target": {"branches": ["lab/**"], "types": ["labeled", "synchronize"]}},
     "chatops": {"issue_comment": {"types": ["created"]}},
     "release": {"push": {"tags": ["ref/**"]}},
     "ci": {"push": {"branches": ["main"]}, "pull_request": {"branches": ["main"]}},
@@ -108,11 +113,44 @@ def test_each_workflow_says_who_starts_it_and_what_it_trusts(path):
     assert all("timeout-minutes" in job for job in loaded(path)["jobs"].values())
 
 
-def test_no_step_that_runs_a_learners_code_has_a_token():
-    job = loaded(WORKFLOWS["grade"])["jobs"]["grade"]
+@pytest.mark.parametrize("name", ["grade", "gpu"])
+def test_no_step_that_runs_a_learners_code_has_a_token(name):
+    workflow = loaded(WORKFLOWS[name])
+    job = workflow["jobs"][name]
     (step,) = [step for step in job["steps"] if "labs github grade" in step.get("run", "")]
     assert "env" not in step
-    assert "GITHUB_TOKEN" not in str(job.get("env", "")) + str(loaded(WORKFLOWS["grade"]).get("env", ""))
+    assert "GITHUB_TOKEN" not in str(job.get("env", "")) + str(workflow.get("env", ""))
+
+
+def test_a_learners_code_meets_a_card_only_behind_two_gates_and_as_labelled():
+    """The label by someone who may write (job admit), the environment's reviewers, and the commit of the event."""
+    workflow = loaded(WORKFLOWS["gpu"])
+    jobs = workflow["jobs"]
+    assert jobs["admit"]["if"] == "github.event.action == 'labeled' && github.event.label.name == 'gpu'"
+    assert (jobs["gpu"]["needs"], jobs["gpu"]["if"]) == ("admit", "needs.admit.outputs.head != ''")
+    assert (jobs["gpu"]["runs-on"], jobs["gpu"]["environment"]) == (["self-hosted", "gpu"], "gpu")
+    assert "github.token" not in str(jobs["gpu"])
+    (grade,) = [step["run"] for step in jobs["gpu"]["steps"] if "labs github grade" in step.get("run", "")]
+    assert '--gpu --event "$GITHUB_EVENT_PATH"' in grade  # the payload says which commit was labelled
+    assert workflow["run-name"] == "gpu ${{ github.event.pull_request.head.sha }}"
+    others = [job for name, path in WORKFLOWS.items() for job in loaded(path)["jobs"].values() if name != "gpu"]
+    assert {job["runs-on"] for job in [*others, jobs["admit"], jobs["review"], jobs["withdraw"]]} == {"ubuntu-24.04"}
+
+
+def test_a_push_takes_the_label_off_and_ends_the_older_commits_run():
+    workflow = loaded(WORKFLOWS["gpu"])
+    group = " ".join(workflow["concurrency"]["group"].split())
+    chosen = "(github.event.action == 'synchronize' || github.event.label.name == 'gpu') && 'run' || github.run_id"
+    assert group == f"gpu-${{{{ github.event.pull_request.number }}}}-${{{{ {chosen} }}}}"
+    assert workflow["concurrency"]["cancel-in-progress"] == "true"
+    labelled = "contains(github.event.pull_request.labels.*.name, 'gpu')"
+    assert workflow["jobs"]["withdraw"]["if"] == f"github.event.action == 'synchronize' && {labelled}"
+
+
+def test_no_verdict_waits_for_a_card():
+    grade = loaded(WORKFLOWS["grade"])["jobs"]
+    assert {job["runs-on"] for job in grade.values()} == {"ubuntu-24.04"}
+    assert grade["review"]["needs"] == "grade"
 
 
 def test_a_tag_is_held_against_the_course_by_a_job_without_a_token():
@@ -137,6 +175,7 @@ def test_one_workflow_writes_the_cache_and_it_sees_no_private_course():
     assert set(loaded(WORKFLOWS["cache"])["on"]) == {"push", "schedule", "workflow_dispatch"}
     assert "actions/course" not in WORKFLOWS["cache"].read_text()
     assert not any("actions/cache@" in path.read_text() for path in FILES)  # it saves by itself
+    assert [name for name, path in WORKFLOWS.items() if "torch:" in path.read_text()] == ["gpu"]  # its own key, unsaved
     kept = [step["with"]["path"] for path in FILES for step in steps(path) if "actions/cache/" in step.get("uses", "")]
     assert kept == [".venv", ".venv"]
 

@@ -1,4 +1,5 @@
-"""Has the engine changed since a process read it? A server that has is no better than the code it was.
+"""Has something changed since a process read it: the engine, of which a server is no better than the code it was, or
+the course, of which a grading must see one state?
 
 Files are known by inode, size and times, the time of the last change of status among them: that one cannot be set
 back, so every edit shows, and a hundred files take a few milliseconds.
@@ -30,8 +31,17 @@ def engine_changed_since_start() -> bool:
     return any(changed_ns / 1e9 > begun for *_, changed_ns in map(_mark, _files(ENGINE)))
 
 
+def course_state(root: Path) -> frozenset[Mark]:
+    """The files of a course that gradings read, as they are now."""
+    folders = [root / name for name in ("challenges", "mini_infra", "upstream_snapshots")]
+    return frozenset(map(_mark, [root / "pyproject.toml", *(file for one in folders for file in _files(one))]))
+
+
 def _mark(path: Path) -> Mark:
-    found = path.stat()
+    try:
+        found = path.stat()
+    except OSError:
+        return str(path), 0, 0, 0, 0
     return str(path), found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 

@@ -19,12 +19,13 @@ from grading.course.files import write_whole
 from grading.course.paths import shown
 from grading.course.submission import Refused, Submission, from_commit
 from grading.delivery import plumbing, records
+from grading.delivery.freshness import Mark, course_state
 from grading.delivery.pktline import Answer, Command, Conversation
 from grading.delivery.plumbing import ZERO, Tree
 from grading.delivery.publish import Published, publish
 from grading.delivery.records import Record
 from grading.delivery.turns import turn
-from grading.feedback.advice import Attempt, advise, topics
+from grading.feedback.advice import Advice, Attempt, advise, topics
 from grading.feedback.terminal import render_text
 from grading.judge.grade import grade
 from grading.judge.process import Judge
@@ -33,6 +34,7 @@ from grading.judge.spares import kind_of
 
 CONFIG = "labs.json"
 ERRORS = "labs-errors.log"
+TRIES = 3
 WIDTH = 88  # of a terminal with git's "remote: " in front: 96 columns
 SETTINGS = {
     "receive.procReceiveRefs": ["refs"],  # every ref: what is no refs/for is refused by the hook
@@ -58,6 +60,7 @@ class Hub:
     jailed: bool
     engine: str
     say: Callable[[str], None]
+    read: frozenset[Mark]  # the state that the course was in when its reading began
     take: Take = lambda kind: None
 
 
@@ -83,8 +86,9 @@ def open_hub(hub: Path, say: Callable[[str], None] = lambda line: None) -> Hub:
     """The hub in the folder `hub` with its course; HubError when it has none."""
     try:
         settings = json.loads((hub / CONFIG).read_text())
+        read = course_state(Path(settings["course"]))
         course = Course.load(Path(settings["course"]))
-        return Hub(git.Repo(hub), course, settings["jailed"], settings["engine"], say)
+        return Hub(git.Repo(hub), course, settings["jailed"], settings["engine"], say, read)
     except (OSError, ValueError, KeyError, CourseError, git.GitError) as error:
         raise HubError(f"{hub} is no working hub ({error}): run `labs hub init {hub} --course PATH`") from None
 
@@ -116,6 +120,8 @@ def _answer(hub: Hub, command: Command, options: dict[str, str]) -> Answer:
     try:
         known = records.find(hub.repo, command.new, lab.id, user)
         result = known or _graded(hub, lab, command.new, user)
+    except HubError as error:
+        return Answer(command, reason=f"{error}; nothing was counted: push again")
     except Exception as error:  # whatever it was, it is ours: the learner's push says so and counts nothing
         with contextlib.suppress(OSError), (Path(hub.repo.git_dir) / ERRORS).open("a") as log:
             traceback.print_exc(file=log)
@@ -141,7 +147,23 @@ def _broken(hub: Hub, command: Command) -> tuple[str, Lab | None]:
 
 
 def _graded(hub: Hub, lab: Lab, commit: str, user: str) -> Record:
+    """Grade and remember, by one state of the course: what is edited meanwhile has it read anew and graded again."""
     hub.say(f"grading {lab.branch} at {commit[:7]} …")
+    for _ in range(TRIES):
+        report, advice = _judged(hub, lab, commit, user)
+        if not _edited(hub, lab):
+            break
+        hub.say("the course has changed meanwhile: once more, as it is now")
+        hub = replace(open_hub(Path(hub.repo.git_dir), hub.say), take=hub.take)
+        lab = hub.course.lab(lab.id)
+    else:
+        raise HubError("the course is being edited")
+    text = render_text(report, advice, width=WIDTH)
+    hub.say(text)
+    return records.save(hub.repo, records.record(lab.id, user, commit, report, advice, text))
+
+
+def _judged(hub: Hub, lab: Lab, commit: str, user: str) -> tuple[Report, Advice]:
     starter = trees.starter_tree(hub.course, lab, hub.engine)
     answer = _submission(hub, lab, commit, starter)
     with turn(Path(hub.repo.git_dir), hub.say):
@@ -151,10 +173,14 @@ def _graded(hub: Hub, lab: Lab, commit: str, user: str) -> Record:
     report = records.public(report.model_copy(update={"commit": commit}), starter)
     counted = report.verdict in records.COUNTED
     before = [attempt_of(one) for one in records.attempts(hub.repo, lab.id, user)]
-    advice = advise(hub.course, lab, report, before if counted else None)
-    text = render_text(report, advice, width=WIDTH)
-    hub.say(text)
-    return records.save(hub.repo, records.record(lab.id, user, commit, report, advice, text))
+    return report, advise(hub.course, lab, report, before if counted else None)
+
+
+def _edited(hub: Hub, lab: Lab) -> bool:
+    """Is a file of the course that this lab is graded by other than when the course was read?"""
+    parted = {Path(name) for name, *_ in hub.read ^ course_state(hub.course.root)}
+    others = [other.folder for other in hub.course.labs if other.id != lab.id]
+    return any(path.name == "lab.yaml" or not set(path.parents) & set(others) for path in parted)
 
 
 def _submission(hub: Hub, lab: Lab, commit: str, starter: Tree) -> Submission | Refused:

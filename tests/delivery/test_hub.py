@@ -85,6 +85,23 @@ def test_a_wrong_answer_is_no_failed_push(site):
     assert (attempt.n, attempt.verdict, attempt.topics) == (1, "FAIL", ["sum"])
 
 
+@pytest.mark.parametrize(("edited", "times"), [("l01_double/hidden/test_hidden.py", 2), ("l02_quadruple/task.md", 1)])
+def test_a_course_that_is_edited_meanwhile_is_read_anew(site, edited, times):
+    site.commit("PASS", f"# edits: 1 {edited}\n")
+    said = site.push()
+    assert said.startswith("0 ")
+    assert said.count("1/1 passed") == times
+    assert said.count("the course has changed meanwhile") == times - 1
+    assert site.refs() == ["refs/attempts/l01/ada/1", "refs/notes/labs"]
+
+
+def test_a_course_that_never_rests_counts_nothing(site):
+    site.commit("PASS", "# edits: 99 l01_double/hints.yaml\n")
+    said = site.push()
+    assert "the course is being edited; nothing was counted: push again" in said
+    assert site.refs() == []
+
+
 def test_the_same_commit_again_is_answered_from_the_note(site):
     site.commit("FAIL")
     site.push()

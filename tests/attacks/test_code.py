@@ -75,7 +75,8 @@ def held(report: Report, wanted: frozenset[str], took_s: float, slack_s: float) 
     """The verdict is one of those wanted, and came in time."""
     words = f"{report.verdict} {report.reason} {[(test.kind, test.message) for test in report.tests]}"
     assert report.verdict in wanted, f"wanted {' or '.join(sorted(wanted))}, got {words} {report.refusals}"
-    assert took_s <= max(1, len(report.tests)) * PROBE_S + slack_s, f"{took_s:.1f} s: {words}"
+    runs = max(1, len(report.tests)) + (report.verdict == "TIMEOUT")  # what is late is tried once more
+    assert took_s <= runs * PROBE_S + slack_s, f"{took_s:.1f} s: {words}"
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.id)

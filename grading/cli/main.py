@@ -8,7 +8,7 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
 
 import typer
 
-from grading.cli import browse, check, github, hub, maintain, snapshots, work
+from grading.cli import browse, check, github, hub, maintain, snapshots, watch, work
 
 USAGE = 4
 app = typer.Typer(
@@ -20,7 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (browse, work, check, maintain):
+for group in (browse, work, watch, check, maintain):
     group.add_to(app)
 app.add_typer(hub.app, name="hub", rich_help_panel=None)
 app.add_typer(snapshots.app, name="snapshots", rich_help_panel=None)

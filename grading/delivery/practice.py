@@ -29,10 +29,14 @@ def run_public(repo: git.Repo, course: Course, lab: Lab, select: str | None, see
     report = grade(course, lab, answer, **how)
     if select and report.verdict is Verdict.INFRA and not report.tests:
         raise CloneError(f"no public test of {lab.id} matches {select!r}: `labs test` runs them all")
+    return report, advise(course, lab, report, None, note_failing(repo, lab, report))
+
+
+def note_failing(repo: git.Repo, lab: Lab, report: Report) -> dict[str, int]:
+    """Keep the topic of the first failure for `labs hint`. Returns the hints asked for by now: topic -> level."""
     with local.updating(plumbing.common_dir(repo), lab.id) as state:
         state.failing = next((test.topic for test in report.failed if test.topic), "")
-        asked = dict(state.hints)
-    return report, advise(course, lab, report, None, asked)
+        return dict(state.hints)
 
 
 def next_hint(repo: git.Repo, lab: Lab, topic: str | None) -> Hint:

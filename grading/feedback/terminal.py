@@ -99,10 +99,10 @@ def _row(report: Report) -> RenderableType | None:
 def _failed(report: Report) -> list[RenderableType]:
     found = outline.failures(report)
     more = [Text(f"… and {len(found) - FAILURES} more failures", "dim")] if len(found) > FAILURES else []
-    return [*(_failure(failure, outline.sides(report)) for failure in found[:FAILURES]), *more]
+    return [*(in_full(failure, outline.sides(report)) for failure in found[:FAILURES]), *more]
 
 
-def _failure(failure: Failure, sides: tuple[str, str]) -> RenderableType:
+def in_full(failure: Failure, sides: tuple[str, str]) -> RenderableType:
     sign, colour = MARKS[failure.first.outcome]
     contract = f"{failure.contract}  " if failure.contract and not failure.holes else ""
     title = Text.assemble((contract, f"bold {colour}"), (clip(failure.title, 400), "bold"))

@@ -8,7 +8,7 @@ from grading.cli.main import app
 from grading.delivery import local
 
 COMMANDS = ["adopt", "check", "doctor", "exam", "grade", "graft", "hint", "hub", "list", "new", "progress", "publish"]
-COMMANDS += ["release", "show", "snapshots", "solution", "start", "submit", "test"]
+COMMANDS += ["release", "show", "snapshots", "solution", "start", "submit", "test", "watch"]
 SNAPSHOTS = ["diff", "drift", "fetch", "list", "verify"]
 
 

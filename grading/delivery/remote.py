@@ -51,7 +51,9 @@ def _url(to: str, start: Path) -> str:
     if ":" in to:
         return to
     with contextlib.suppress(git.GitError):
-        return plumbing.open_repository(start).git.remote("get-url", "--push", "--", to)
+        repo = plumbing.open_repository(start)
+        url = repo.git.remote("get-url", "--push", "--", to)
+        return url if ":" in url else str(Path(repo.working_dir, url))  # git takes a path from the work tree
     raise PublishError(
         f"{to!r} is no repository, URL or remote: `git init --bare {to}` makes the first, if you meant it"
     )

@@ -13,6 +13,7 @@ import select
 import signal
 import sys
 import time
+import traceback
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -126,12 +127,20 @@ class _Announcer:
 
         self.tell("start", ids=[test_id(item) for item in session.items])
 
-    def pytest_collectreport(self, report: "pytest.CollectReport") -> None:
-        if report.failed:
-            self.tell("infra", reason=f"the hidden tests do not load: {str(report.longrepr)[-1500:]}")
+    def pytest_exception_interact(self, node: "pytest.Item | pytest.Collector", call: "pytest.CallInfo") -> None:
+        if hasattr(node, "collect"):
+            self.tell("infra", reason=f"the hidden tests do not load: {_place(node.path, call.excinfo.value)}")
 
     def pytest_keyboard_interrupt(self, excinfo: Any) -> None:
         self.tell("infra", reason=str(excinfo.value).removeprefix("INFRA "))
+
+
+def _place(path: Path, error: BaseException) -> str:
+    """test_x.py:7: NameError. Learners read it, so nothing that a hidden test says: no source line, no message."""
+    error = error.__cause__ or error  # pytest's own error quotes the one that it was raised from
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename == str(path)]
+    line = getattr(error, "lineno", None) or (frames[-1].lineno if frames else 1)
+    return f"{path.name}:{line}: {type(error).__name__}"
 
 
 def _pytest(stage: Stage, job: dict[str, Any], tell: Any) -> int:

@@ -206,6 +206,26 @@ def test_hidden_tests_that_vanished_are_our_trouble(course, tmp_path):
     assert "fingerprints.json: run labs check l02 --write (tried twice)" in report.reason
 
 
+@pytest.mark.parametrize(
+    ("broken", "error"),
+    [
+        ("def secret(:", "SyntaxError"),
+        ("import secret", "ModuleNotFoundError"),
+        ("raise ValueError('secret')", "ValueError"),
+    ],
+)
+def test_hidden_tests_that_do_not_load_are_not_quoted(tmp_path, broken, error):
+    """A learner reads the reason: on GitHub it is in the artifact, the comment and the log."""
+    course = Course.load(write_course(tmp_path))
+    lab = course.lab("l01")
+    (lab.folder / "hidden/test_hidden.py").write_text(f"import torch\n{broken}\n")
+    starter = starter_tree(course, lab)
+    report = grade(course, lab, from_tree(lab, reference_tree(course, lab), starter), jailed=jail.status().ok)
+    assert report.verdict is Verdict.INFRA
+    assert report.reason == f"the hidden tests do not load: test_hidden.py:2: {error} (tried twice)"
+    assert "secret" not in report.model_dump_json()
+
+
 def result(test_id, outcome="passed", kind="ok", guard=False):
     return TestResult(id=test_id, outcome=outcome, kind=kind, guard=guard, sentence="")
 

@@ -4,16 +4,20 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from grading.course.catalog import COURSE_FILE, Course, CourseError, Lab
-from grading.course.plumbing import Repository
+from grading.course.plumbing import GitError, Repository
 from grading.course.trees import starter_tree
 
 EVERY_LABS = {COURSE_FILE, "pyproject.toml"}  # the order and the pinned packages are part of each branch
 
 
-def changed_paths(root: Path) -> set[str]:
-    """Paths from `root` that differ from HEAD, staged or not, and files that git does not know yet."""
+def changed_paths(root: Path, since: str) -> set[str]:
+    """Paths from `root` that differ from a commit, committed or not, and files that git does not know yet."""
     repository = Repository(root)
-    against = ["diff", "--name-only", "--no-renames", "--relative", "-z", "HEAD"]
+    try:
+        commit = repository.peel(since)
+    except GitError:
+        raise CourseError(f"{since} is no commit of this repository") from None
+    against = ["diff", "--name-only", "--no-renames", "--relative", "-z", commit]
     unknown = ["ls-files", "--others", "--exclude-standard", "-z"]
     listed = repository.text(*against) + "\0" + repository.text(*unknown)
     return {path for path in listed.split("\0") if path}

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from grading.authoring.batch import Job, Say, grade_jobs
+from grading.authoring.experience import experience
 from grading.authoring.links import wrong_links
 from grading.authoring.mutate import BAR, Mutation, mutate
 from grading.course import trees
@@ -14,6 +15,7 @@ from grading.delivery.leaks import Guard
 from grading.feedback import diagnose, exam, hints
 from grading.feedback.diagnose import Fingerprint, Stored
 from grading.judge.report import Report
+from grading.judge.shared import Judges
 
 STARTER, REFERENCE = "starter", "reference"  # no mistake may be called so
 REFERENCE_SEEDS = (1, 2, 3)
@@ -44,13 +46,11 @@ class Checked:
         return {**vars(self), "mutation": mutation, "good": self.good}
 
 
-def check(
-    course: Course, lab: Lab, *, write: bool, jailed: bool, at_once: int, mutants: int | None, say: Say
-) -> Checked:
+def check(course: Course, lab: Lab, judges: Judges, *, write: bool, mutants: int | None, say: Say) -> Checked:
     """Grade everything that a lab has and list what does not hold; `write` renews fingerprints.json.
 
-    `at_once` gradings run beside each other; `say` hears of each. `mutants`: so many, None for all; none are run
-    where the reference does not pass. CourseError where a file of the lab does not fit its schema.
+    `say` hears of each grading. `mutants`: so many, None for all; none are run where the reference does not pass.
+    CourseError where a file of the lab does not fit its schema.
     """
     begun = time.monotonic()
     exam.load(lab)
@@ -58,7 +58,7 @@ def check(
     jobs = _jobs(course, lab, seeds)
     with _FingerprintsAside(lab, write):
         flat = [job for group in jobs.values() for job in group]
-        reports = iter(grade_jobs(course, lab, flat, jailed=jailed, at_once=at_once, say=say))
+        reports = iter(grade_jobs(course, lab, flat, judges, say))
         graded = {name: [next(reports) for _ in group] for name, group in jobs.items()}
         starter, references = graded.pop(STARTER)[0], graded.pop(REFERENCE)
         fingerprints = {name: [diagnose.fingerprint(one) for one in found] for name, found in graded.items()}
@@ -71,7 +71,9 @@ def check(
     misses += diagnoses(lab, seeds, fingerprints, diagnose.load(lab))
     mutation = None
     if mutants != 0 and all(report.verdict == "PASS" for report in references):
-        mutation = mutate(course, lab, jailed=jailed, at_once=at_once, most=mutants, say=say)
+        mistakes = [(jobs[name][0].tree, found[0]) for name, found in graded.items()]
+        known = experience(lab, jobs[REFERENCE][0].tree, references[:-1], mistakes)
+        mutation = mutate(course, lab, judges, known, most=mutants, say=say)
         misses += _survived(mutation)
     seconds = round(time.monotonic() - begun, 1)
     return Checked(lab.id, len(references[0].tests), len(graded), seconds, misses, mutation)

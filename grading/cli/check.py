@@ -45,6 +45,7 @@ def check(
     labs: Annotated[list[str] | None, typer.Argument(metavar="[LAB]...", help="Default: all.")] = None,
     write: Annotated[bool, typer.Option("--write", help="Write fingerprints.json.")] = False,
     changed: Annotated[bool, typer.Option("--changed", help="Only labs whose files differ from HEAD.")] = False,
+    since: Annotated[str | None, typer.Option("--since", metavar="REV", help="Or from an older commit.")] = None,
     shard: Annotated[str, typer.Option("--shard", metavar="K/N", help="The K-th of N parts of the labs.")] = "1/1",
     mutants: Annotated[int | None, typer.Option("--mutants", min=0, help="So many a lab, drawn; default: all.")] = None,
     at_once: Annotated[int, typer.Option("-n", min=1, help="So many gradings at once.")] = 1,
@@ -54,12 +55,12 @@ def check(
 ) -> None:
     """The author gate: is this lab any good? Example: labs check l05 --write"""
     from grading.authoring import gate
+    from grading.judge.shared import Judges
 
     found = course_here(course)
-    wanted = _wanted(found, labs, changed, shard)
-    with _bar() as say:
-        how = {"write": write, "jailed": not no_jail, "at_once": at_once, "mutants": mutants, "say": say}
-        checked = [gate.check(found, lab, **how) for lab in wanted]
+    wanted = _wanted(found, labs, since or ("HEAD" if changed else None), shard)
+    with _bar() as say, Judges(not no_jail, at_once) as judges:
+        checked = [gate.check(found, lab, judges, write=write, mutants=mutants, say=say) for lab in wanted]
     if as_json:
         show_json([one.as_json() for one in checked])
     elif not checked:
@@ -87,12 +88,12 @@ def adopt(
     show(f"{done.lab}: {done.commit[:10]} changes {', '.join(done.paths)}{by}.")
 
 
-def _wanted(course: Course, names: list[str] | None, changed: bool, shard: str) -> list[Lab]:
+def _wanted(course: Course, names: list[str] | None, since: str | None, shard: str) -> list[Lab]:
     from grading.authoring.choice import changed_labs, changed_paths, share
 
     labs = [course.lab(name) for name in names or course.order]
-    if changed:
-        labs = changed_labs(course, labs, changed_paths(Path(course.root)))
+    if since:
+        labs = changed_labs(course, labs, changed_paths(Path(course.root), since))
     return share(labs, shard)
 
 

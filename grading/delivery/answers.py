@@ -15,6 +15,7 @@ from grading.delivery import local
 from grading.delivery.clone import CloneError
 from grading.judge.grade import grade
 from grading.judge.report import Report, Verdict
+from grading.judge.shared import Judges
 
 WANTED = "say what to grade: --commit SHA [--repo R], --worktree DIR, or --impl reference|starter|mistake:NAME"
 
@@ -82,12 +83,19 @@ def grade_all(
     at_once: int,
     seal: str = "patch",
 ) -> Iterator[Report]:
-    """One report a lab, `at_once` at a time, in order; `impl` None: the course's own work tree."""
+    """One report a lab, `at_once` at a time, in order; `impl` None: the course's own work tree.
+
+    What the course itself has is graded on shared judges.
+    """
     worktree = None if impl else course.root
 
     def one(lab: Lab) -> Report:
         given = answer(course, lab, repo=None, commit=None, worktree=worktree, impl=impl)
-        return grade(course, lab, given, seed=seed, jailed=jailed, seal=seal)
+        how = {"seed": seed, "jailed": jailed, "seal": seal}
+        if worktree or seal != "patch":
+            return grade(course, lab, given, **how)
+        with judges.lend(lab) as judge:
+            return grade(course, lab, given, judge=judge, trusted=True, **how)
 
-    with ThreadPoolExecutor(max_workers=at_once) as pool:
+    with Judges(jailed, at_once) as judges, ThreadPoolExecutor(max_workers=at_once) as pool:
         yield from pool.map(one, labs)

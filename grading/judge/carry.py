@@ -67,6 +67,7 @@ class Plan:
     lab: Lab
     tree: Tree
     reference: Tree
+    theirs: Sequence[str]  # paths of the tree that are the learner's
     job: dict[str, Any]
     jailed: bool
     judge: Judge | None
@@ -116,7 +117,7 @@ class Plan:
         if "recipes" in self.settings:
             tree, reference = with_probes(self.lab, tree), with_probes(self.lab, reference)
         timeout_s = self.settings["limits"]["wall_s"] + SESSION_SLACK_S
-        for event in judge.run(tree, self.lab.editable_paths, reference, job, timeout_s):
+        for event in judge.run(tree, self.theirs, reference, job, timeout_s):
             run.take(event, on_event)
         return run
 

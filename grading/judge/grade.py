@@ -11,7 +11,7 @@ from grading.course.snapshots import SnapshotError
 from grading.course.submission import Refused, Submission
 from grading.course.trees import Tree, reference_tree, run_settings, starter_tree, stub_message, tree_digest
 from grading.judge.carry import OnEvent, Plan, Run
-from grading.judge.process import Judge
+from grading.judge.process import JOB_LIMITS, Judge
 from grading.judge.report import Refusal, Report, TestResult, Verdict
 from grading.sandbox import jail
 from grading.sandbox.binds import gpu_devices
@@ -35,17 +35,18 @@ def grade(
     shuffled: bool = False,
     seal: str = "patch",
     starter: Tree | None = None,
+    trusted: bool = False,
 ) -> Report:
     """Grade `submission` and report. Never raises for anything a learner can do; our own trouble is INFRA.
 
     `tests` is "hidden" or "public"; `select` is pytest's -k; with `only`, these test ids are run, in this order, and
     `standing` are earlier results, of the others, that still hold; `jailed=False` runs on this machine as it is and
     marks the report as not counting; `linted=False` is for the attack corpus, which proves that the wall holds alone;
-    `judge` is a process that is there already: a spare, or one to share (see judge_for); `shuffled`: the tests in an
+    `judge` is a process that is there already: a spare, or one to share (see shared.py); `shuffled`: the tests in an
     order drawn by the seed. With `seal="mainline"` the tests are those that hold the patch against upstream; a
     snapshot that is not fetched is INFRA. With `seal="gpu"` they are the hidden tests marked `gpu`, which no other
     grading runs; a machine without a GPU is INFRA. `starter`: the tree that the submission is laid over, where it is
-    there already.
+    there already. `trusted`: a tree of the course's own, of which bytecode may be made for all ranks.
     """
     begun = time.monotonic()
     starter = starter or starter_tree(course, lab)
@@ -68,9 +69,10 @@ def grade(
         return Report(**base, verdict=Verdict.INFRA, reason=str(error), seconds=_since(begun))
     folder = "mainline" if seal == "mainline" else "hidden" if tests == "hidden" else "tests"
     job = {"seed": seed, "tests": str(lab.folder / folder), "select": select, "shuffled": shuffled}
-    job |= {"first": list(only), "only": bool(only)}
+    job |= {"first": list(only), "only": bool(only), "limits": {name: settings["limits"][name] for name in JOB_LIMITS}}
     trees = starter | submission.blobs, reference_tree(course, lab, starter)
-    plan = Plan(lab, *trees, job, jailed, judge, settings)
+    theirs = () if trusted else lab.editable_paths
+    plan = Plan(lab, *trees, theirs, job, jailed, judge, settings)
     run = plan.carry_out(on_event or (lambda event: None))
     run.add(standing)
     verdict, reason = verdict_of(run, submission)

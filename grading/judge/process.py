@@ -31,6 +31,7 @@ from grading.sandbox.scratch import Scratch
 CLOSE_S = 5.0
 UNCHECKED = 0b01  # flags of a .pyc: known by a hash, which is not looked at
 SIDES = ["submission", "reference"]
+JOB_LIMITS = ("probe_s", "wall_s")  # come with each job; all other limits are the jail's
 Event = dict[str, Any]
 LATE: Event = {"event": "infra", "reason": "the judge ran over its time"}
 FORMS: dict[str, dict[str, type]] = {

@@ -6,7 +6,6 @@ Started as `python -I -m grading.judge.session`; standard input brings a line of
 no conftest, no foreign plugin and no file of the learner's; what it prints itself is thrown away.
 """
 
-import gc
 import json
 import os
 import select
@@ -19,6 +18,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from grading.judge.stage import Stage
+from grading.sandbox.forking import prepare_to_fork
 from grading.sandbox.spec import Recipe
 
 if TYPE_CHECKING:
@@ -67,8 +67,7 @@ def _warm_up(stage: Stage, sides: list[str]) -> None:
     import grading.judge.plugin
 
     grading.judge.plugin.pytest.main(["--version", "-c", os.devnull])  # imports its own plugins
-    gc.collect()
-    gc.freeze()
+    prepare_to_fork()
     for sandbox in sandboxes:
         sandbox.wait_ready()
 
@@ -106,6 +105,7 @@ def _closes_first(pipe: int) -> bool:
 
 def _judge(stage: Stage, job: dict[str, Any], tell: Any) -> int:
     stage.seed = job["seed"]
+    vars(stage.limits).update(job["limits"])
     stage.deadline = time.monotonic() + job.get("wall_s", stage.limits.wall_s)
     stage.alone, stage.timeouts = job.get("alone", stage.alone), job.get("timeouts", stage.timeouts)
     inherited = set(stage.sandboxes)
@@ -121,6 +121,9 @@ class _Announcer:
 
     def __init__(self, tell: Any):
         self.tell = tell
+
+    def pytest_configure(self, config: "pytest.Config") -> None:
+        config.option.tbstyle = "native"  # nobody reads pytest's own account of a failure, and the long one takes 25 ms
 
     def pytest_collection_finish(self, session: "pytest.Session") -> None:
         from grading.judge.plugin import test_id

@@ -18,7 +18,7 @@ from pathlib import Path
 from packaging.requirements import InvalidRequirement, Requirement
 
 ENGINE_FILES = tuple(
-    f"sandbox/{name}.py" for name in ("__init__", "zygote", "ranks", "record", "wire", "confine", "stubs")
+    f"sandbox/{name}.py" for name in ("__init__", "zygote", "ranks", "record", "wire", "confine", "forking", "stubs")
 )
 ALWAYS = ("torch", "numpy", "safetensors")
 SITE = "/site"

@@ -5,7 +5,6 @@ the judge hands it descriptors, it forks ranks onto them, and at the end of a pr
 """
 
 import contextlib
-import gc
 import importlib
 import json
 import os
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grading.sandbox.confine import confine
+from grading.sandbox.forking import prepare_to_fork
 from grading.sandbox.ranks import Channels, World, receive_message, run, send_message
 
 CHANNELS = 4
@@ -39,7 +39,7 @@ def main(control_fd: int) -> None:
 
 
 def _warm_up(preload: list[str], recipes: list[dict[str, str]]) -> Any:
-    """Everything a rank would otherwise import for itself; the heap is frozen so that a fork's GC copies no page."""
+    """Everything a rank would otherwise import for itself."""
     import safetensors.torch  # noqa: F401
     import torch
 
@@ -50,8 +50,7 @@ def _warm_up(preload: list[str], recipes: list[dict[str, str]]) -> Any:
         importlib.import_module(name)
     for recipe in recipes:
         _load_upstream(**recipe)
-    gc.collect()
-    gc.freeze()
+    prepare_to_fork()
     return record.install()
 
 

@@ -12,7 +12,7 @@ from grading.judge.report import Report, TestResult
 FACTORS = {"l01": ("double", 2), "l02": ("quadruple", 4)}
 
 
-def fake_jobs(course, lab, jobs, *, jailed, at_once, say):
+def fake_jobs(course, lab, jobs, judges, say):
     return [fake_grade(course, lab, job) for job in jobs]
 
 
@@ -56,9 +56,7 @@ def check(tiny, monkeypatch):
 
     def run(write: bool = True, lab: str = "l01") -> gate.Checked:
         course = Course.load(tiny.root)
-        return gate.check(
-            course, course.lab(lab), write=write, jailed=False, at_once=1, mutants=0, say=lambda *told: None
-        )
+        return gate.check(course, course.lab(lab), None, write=write, mutants=0, say=lambda *told: None)
 
     run.folder = tiny.lab("l01").folder
     run.ops = tiny.root / "mini_infra/tiny/ops.py"

@@ -124,8 +124,8 @@ def test_changed_labs_are_those_that_stand_on_what_changed(tiny, git):
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "The course")
 
-    def changed() -> list[str]:
-        return [lab.id for lab in changed_labs(tiny, tiny.labs, changed_paths(root))]
+    def changed(since: str = "HEAD") -> list[str]:
+        return [lab.id for lab in changed_labs(tiny, tiny.labs, changed_paths(root, since))]
 
     assert changed() == []
     (root / "challenges/l02_quadruple/task.md").write_text("changed")
@@ -133,6 +133,9 @@ def test_changed_labs_are_those_that_stand_on_what_changed(tiny, git):
     git(root, "add", "-A")
     assert changed() == ["l02"]  # staged
     git(root, "commit", "-q", "-m", "Change a task")
+    assert (changed(), changed("HEAD~1")) == ([], ["l02"])
+    with pytest.raises(CourseError, match="HEAD~2 is no commit of this repository"):
+        changed("HEAD~2")
     (root / "challenges/l01_double/mistakes/new one.py").write_text("new")
     assert changed() == ["l01"]  # git does not know it yet
     (root / "mini_infra/tiny/ops.py").write_text("# changed\n" + (root / "mini_infra/tiny/ops.py").read_text())

@@ -3,8 +3,12 @@
 import pytest
 from synthetic import write_course
 
-from grading.authoring.mutate import Experience, mutate
+from grading.authoring.batch import Job, grade_jobs
+from grading.authoring.experience import Experience, experience
+from grading.authoring.mutate import mutate
 from grading.course.catalog import Course
+from grading.course.trees import reference_tree
+from grading.judge.shared import Judges
 from grading.sandbox import jail
 
 LINES = ["    while x is None:", "        pass", "    for _ in range(1):", "        pass", "    return x + x"]
@@ -22,8 +26,10 @@ def course(tmp_path_factory):
 
 def test_wrong_mutants_are_killed_and_idle_changes_live(course):
     told = []
-    how = {"jailed": jail.status().ok, "at_once": 2, "say": lambda *one: told.append(one)}
-    found = mutate(course, course.lab("l01"), most=None, **how)
+    lab, reference = course.lab("l01"), reference_tree(course, course.lab("l01"))
+    with Judges(jail.status().ok, 2) as judges:
+        known = experience(lab, reference, grade_jobs(course, lab, [Job("reference", reference, 1)], judges), [])
+        found = mutate(course, lab, judges, known, most=None, say=lambda *one: told.append(one))
     assert [one.becomes for one in found.survivors] == ["for _ in range( 2):", "for _ in range( 0):", "for _ in []:"]
     assert (found.tried, found.killed, found.by_time, found.lost) == (16, 13, 2, [])
     assert told[-1][2:] == (16, 16)
@@ -34,6 +40,6 @@ def test_a_test_that_kills_goes_first_and_cheap_ones_before_anything_is_known():
     known = Experience({"slow": 1.0, "cheap": 0.1, "dear": 5.0})
     assert known.order("f") == ["cheap", "slow", "dear"]
     for _ in range(60):
-        known.learn("f", ["cheap", "slow"], "slow")
+        known.learn("f", ["cheap", "slow"], ["slow"])
     assert known.order("f") == ["slow", "dear", "cheap"]
     assert known.order("g") == ["cheap", "slow", "dear"]

@@ -28,6 +28,18 @@ def temporary(tmp_path, monkeypatch):
     return folder
 
 
+def pytest_sessionfinish(session):
+    """A worker of pytest-xdist sends home what it found."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["found"] = FOUND
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    for what, count in getattr(node, "workeroutput", {}).get("found", {}).items():
+        FOUND[what] += count
+
+
 def pytest_terminal_summary(terminalreporter):
     ended = sum(len(terminalreporter.stats.get(outcome, [])) for outcome in ("passed", "failed"))
     found = ", ".join(f"{what} {count}" for what, count in FOUND.items())

@@ -251,14 +251,17 @@ def test_too_few_tokens(lab):
 
 @lab.contract(9, topic="edges")
 def test_wrong_shape(lab):
-    """Rewards without exactly two axes, or values of another shape, are an AssertionError."""
-    x = draw(lab, 2, 10)
-    pairs = [(x[0], x[0]), (x[None], x[None]), (x, x[:, :9]), (x, x[:, :1])]
-    cases = [{"rewards": r, "values": v, "mask": torch.ones_like(r)} for r, v in pairs]
+    """Rewards without exactly two axes, or values or a mask of another shape, are an AssertionError."""
+    x, mask = draw(lab, 2, 10), torch.ones(2, 10)
+    few, few_mask = x[:, :9], mask[:, :9]
+    given = [(x[0], x[0], mask[0]), (x[None], x[None], mask[None]), (x, x[:, :1], mask)]
+    given += [(x, few, mask), (few, x, few_mask), (x, few, few_mask), (few, x, mask)]
+    cases = [{"rewards": r, "values": v, "mask": m} for r, v, m in given]
     [out] = lab.run("masked", cases=cases, errors=True, gamma=0.9, lam=0.9)
-    for (r, v), got in zip(pairs, out, strict=True):
+    for (r, v, m), got in zip(given, out, strict=True):
         right = isinstance(got, lab.Error) and got.type == "AssertionError"
-        lab.check(right, f"rewards {list(r.shape)}, values {list(v.shape)}", "AssertionError", got)
+        shapes = f"rewards {list(r.shape)}, values {list(v.shape)}, mask {list(m.shape)}"
+        lab.check(right, shapes, "AssertionError", got)
 
 
 @lab.contract(10, topic="edges")

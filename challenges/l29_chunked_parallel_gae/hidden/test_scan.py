@@ -11,9 +11,9 @@ LOW = (torch.bfloat16, torch.float16)
 
 def double_sum(x, w):
     """S_t as the contract writes it: every pair k >= t, w^(k-t) x_k."""
-    step = torch.arange(x.shape[1], dtype=x.dtype)
-    distance = step[:, None] - step  # [k, t]
-    return x @ torch.where(distance >= 0, w ** distance.clamp(min=0), 0.0)
+    step = torch.arange(x.shape[1])
+    powers, distance = w ** step.to(x.dtype), step[:, None] - step  # [n], [k, t]
+    return x @ torch.where(distance >= 0, powers[distance.clamp(min=0)], 0.0)
 
 
 def sums_from_the_right(x, w):
@@ -218,12 +218,17 @@ def test_wrong_chunk(lab):
 def test_wrong_shape(lab):
     """Rewards without exactly two axes, or values of another shape, are an AssertionError."""
     x = draw(lab, 2, 10)
-    pairs = [(x[0], x[0]), (x[None], x[None]), (x, x[:, :9]), (x, x[:1]), (x, x[:, :1])]
+    pairs = [(x[0], x[0]), (x[None], x[None]), (x, x[:, :9]), (x[:, :9], x), (x, x[:1]), (x, x[:, :1])]
     cases = [{"rewards": r, "values": v} for r, v in pairs]
-    [out] = lab.run("gae", cases=cases, errors=True, gamma=0.9, lam=0.9)
+    [out] = lab.run("gae", cases=cases, errors=True, gamma=0.9, lam=0.8)
     for (r, v), got in zip(pairs, out, strict=True):
         right = isinstance(got, lab.Error) and got.type == "AssertionError"
         lab.check(right, f"rewards {list(r.shape)}, values {list(v.shape)}", "AssertionError", got)
+    rows = [x[0], x[None]]
+    [out] = lab.run("scan", cases=[{"x": row} for row in rows], errors=True, w=0.9)
+    for row, got in zip(rows, out, strict=True):
+        right = isinstance(got, lab.Error) and got.type == "AssertionError"
+        lab.check(right, f"the scan of rewards {list(row.shape)}", "AssertionError", got)
 
 
 @lab.contract(10, topic="edges")

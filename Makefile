@@ -26,8 +26,8 @@ check: $(VENV)/ready lint  ## everything: all definitions of torch.distributed, 
 	@MAINLINE_ALL_DEFINITIONS=1 $(BIN)/python -m pytest tests
 	@$(MAKE) --no-print-directory check-labs
 
-check-labs: $(VENV)/ready  ## the author gate: each lab's starter, reference, mistakes and mutants (MUTANTS=40: so many a lab)
-	@$(LABS) check -n 2 $(if $(MUTANTS),--mutants $(MUTANTS))
+check-labs: $(VENV)/ready  ## the author gate: each lab's starter, reference, mistakes, mutants (MUTANTS=40 SINCE=HEAD~9 SHARD=1/4)
+	@$(LABS) check -n 2 $(if $(MUTANTS),--mutants $(MUTANTS)) $(if $(SINCE),--since $(SINCE)) $(if $(SHARD),--shard $(SHARD))
 
 flakes: $(VENV)/ready  ## 100 gradings of each reference with 100 seeds
 	@$(BIN)/python scripts/flakes.py

@@ -9,16 +9,17 @@ from pathlib import Path
 from grading.authoring.batch import Job, grade_jobs
 from grading.course.catalog import Course, Lab
 from grading.course.trees import reference_tree
+from grading.judge.shared import Judges
 from grading.sandbox import jail
 
 ROOT = Path(__file__).parents[1]
 
 
-def flakes(course: Course, lab: Lab, gradings: int) -> int:
+def flakes(course: Course, lab: Lab, judges: Judges, gradings: int) -> int:
     """How many of `gradings` gradings of the reference are not PASS."""
     reference, begun = reference_tree(course, lab), time.monotonic()
     jobs = [Job("reference", reference, secrets.randbits(48)) for _ in range(gradings)]
-    reports = grade_jobs(course, lab, jobs, jailed=jail.status().ok, at_once=1, say=show_progress)
+    reports = grade_jobs(course, lab, jobs, judges, show_progress)
     failed = [report for report in reports if report.verdict != "PASS"]
     for report in failed:
         first = report.failed[0].id + ": " + report.failed[0].message if report.failed else report.reason
@@ -28,9 +29,9 @@ def flakes(course: Course, lab: Lab, gradings: int) -> int:
     return len(failed)
 
 
-def show_progress(line: str) -> None:
+def show_progress(phase: str, what: str, done: int, of: int) -> None:
     if sys.stderr.isatty():
-        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+        print(f"\r\033[K{phase} {done}/{of}: {what}", end="", file=sys.stderr, flush=True)
 
 
 def main() -> None:
@@ -40,7 +41,9 @@ def main() -> None:
     given = parser.parse_args()
     course = Course.load(ROOT)
     wanted = [course.lab(name) for name in given.labs] or course.labs
-    sys.exit(1 if sum(flakes(course, lab, given.n) for lab in wanted) else 0)
+    with Judges(jail.status().ok, at_once=1) as judges:
+        failed = sum(flakes(course, lab, judges, given.n) for lab in wanted)
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

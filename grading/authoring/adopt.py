@@ -21,6 +21,7 @@ from grading.delivery.publish import WHO
 from grading.delivery.submit import refuse_dirty
 from grading.judge.grade import grade
 from grading.judge.report import Verdict
+from grading.judge.shared import Judges
 from grading.sandbox.scratch import Scratch
 
 PERSON = re.compile(r"[^<>\r\n]+ <[^<>\s]+>")
@@ -59,7 +60,9 @@ def adopt(repo: git.Repo, course: Course, name: str, *, at_once: int, say: Say, 
     with _work_tree(repo) as (folder, there):
         for path, text in changed.items():
             (folder / path).write_bytes(text)
-        if missed := _misses(Course.load(folder), changed, jailed=jailed, at_once=at_once, say=say):
+        with Judges(jailed, at_once) as judges:
+            missed = _misses(Course.load(folder), changed, judges, say)
+        if missed:
             raise AdoptError(f"the author gate does not pass with it: {'; '.join(missed)}")
         there.git.commit("--quiet", "--all", "--no-verify", "-m", _message(lab, sha, authors))
         commit = there.head.commit.hexsha
@@ -119,12 +122,12 @@ def _text(source: str, name: str) -> str:
     return source[one.start : one.end] if one else ""
 
 
-def _misses(course: Course, changed: dict[str, bytes], **how) -> list[str]:
+def _misses(course: Course, changed: dict[str, bytes], judges: Judges, say: Say) -> list[str]:
     """What the gate, mutants and all, says against the labs that stand on the changed files."""
     found = []
     for lab in changed_labs(course, course.labs, changed):
         try:
-            misses = gate.check(course, lab, write=False, mutants=None, **how).misses
+            misses = gate.check(course, lab, judges, write=False, mutants=None, say=say).misses
         except CourseError as error:
             misses = [str(error)]
         found += [f"{lab.id}: {miss}" for miss in misses]

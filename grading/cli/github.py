@@ -194,12 +194,14 @@ def verify(
     from grading.delivery.github import reference, workflow
     from grading.delivery.github.event import TagEvent, read
     from grading.delivery.remote import PublishError
+    from grading.judge.shared import Judges
 
     told, found = read(event, TagEvent), course_here(course)
     try:
         held = reference.verify(found, told, repo)
-        how = {"write": False, "jailed": True, "at_once": at_once, "mutants": None, "say": lambda *told: None}
-        misses = [f"the author gate: {miss}" for miss in gate.check(found, held.lab, **how).misses]
+        with Judges(jailed=True, at_once=at_once) as judges:
+            checked = gate.check(found, held.lab, judges, write=False, mutants=None, say=lambda *told: None)
+        misses = [f"the author gate: {miss}" for miss in checked.misses]
         if misses and found.mode == "sealed":  # a miss can name a mistake, or show a mutant of the reference
             misses = [f"the author gate does not pass: `labs check {held.lab.id}` in the private course says why"]
     except (CourseError, PublishError) as error:

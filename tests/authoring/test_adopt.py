@@ -19,7 +19,7 @@ def gated(monkeypatch) -> dict[str, list[str]]:
     """What the gate has against each lab that it is asked about; tests/authoring/test_gate.py is about the gate."""
     against: dict[str, list[str]] = {}
 
-    def check(course, lab, **how):
+    def check(course, lab, judges, *, write, mutants, say):
         assert "_sum" in (course.root / OPS).read_text()
         return gate.Checked(lab.id, misses=against.setdefault(lab.id, []))
 

@@ -14,7 +14,7 @@ from grading.authoring.batch import Say
 from grading.authoring.choice import changed_labs
 from grading.course import trees
 from grading.course.catalog import Course, CourseError, Lab
-from grading.course.holes import HoleError, carry, definitions
+from grading.course.holes import HoleError, carry, text_of
 from grading.course.plumbing import GitError, Repository
 from grading.course.submission import Refused, Submission, from_commit
 from grading.delivery.publish import WHO
@@ -114,12 +114,7 @@ def _carried(course: Course, lab: Lab, answer: Submission) -> dict[str, bytes]:
 def _foreign(course: Course, lab: Lab, path: str, old: str, new: str) -> list[str]:
     """Other labs' holes in a file that would not be as they were: a branch has them as stubs."""
     names = [name for one in course.labs if one.id != lab.id for name in one.hole_files.get(path, [])]
-    return [name for name in names if _text(old, name) != _text(new, name)]
-
-
-def _text(source: str, name: str) -> str:
-    one = definitions(source).get(name)
-    return source[one.start : one.end] if one else ""
+    return [name for name in names if text_of(old, name) != text_of(new, name)]
 
 
 def _misses(course: Course, changed: dict[str, bytes], judges: Judges, say: Say) -> list[str]:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from grading.course.catalog import Lab
-from grading.course.holes import HoleError, definitions
+from grading.course.holes import HoleError, text_of
 from grading.course.trees import Tree
 from grading.judge.report import Report
 
@@ -56,9 +56,7 @@ def _changed(lab: Lab, reference: Tree, tree: Tree) -> Iterator[str]:
 
 def _text(source: bytes, name: str) -> str:
     """The definition; nothing where it is not to be found."""
-    text = source.decode()
     try:
-        one = definitions(text)[name]
-    except (HoleError, KeyError):
+        return text_of(source.decode(), name)
+    except HoleError:
         return ""
-    return text[one.start : one.end]

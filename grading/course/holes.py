@@ -23,6 +23,7 @@ __all__ = [
     "graft",
     "remove",
     "splice",
+    "text_of",
 ]
 
 
@@ -167,6 +168,12 @@ def _imported(node: ast.stmt) -> list[tuple]:
         where = (getattr(node, "level", None), getattr(node, "module", None))
         return [(*where, alias.name, alias.asname) for alias in node.names]
     return []
+
+
+def text_of(src: str, name: str) -> str:
+    """The definition `name` as text, with one kind of line end; "" where there is none. HoleError: `src` is broken."""
+    one = definitions(src).get(name)
+    return _text(module(src), one) if one else ""
 
 
 def _text(source: Module, one: Definition) -> str:

@@ -5,11 +5,10 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from grading.course.holes import HoleError, definitions
+from grading.course.holes import HoleError, text_of
 from grading.course.models import Lab
 from grading.course.paths import clashes, likely_new_path, shown
 from grading.course.plumbing import Entry, GitError, Repository, TooManyEntries, blob_sha
-from grading.course.spans import NEWLINE
 from grading.course.trees import Tree
 from grading.course.upstream import is_upstream
 from grading.course.vetting import LIMIT, Refusal, too_big, vet, warn
@@ -125,15 +124,10 @@ def holes_filled(lab: Lab, blobs: Tree, starter: Tree) -> bool:
 def _touched(new: bytes, old: bytes, names: list[str]) -> bool:
     try:
         ours, theirs = (blob.decode("utf-8-sig") for blob in (new, old))
-        parts = [[_text(text, name) for name in names] for text in (ours, theirs)]
-    except (HoleError, KeyError, UnicodeDecodeError):
-        return True  # broken, renamed: not the starter
+        parts = [[text_of(text, name) for name in names] for text in (ours, theirs)]
+    except (HoleError, UnicodeDecodeError):
+        return True  # broken: not the starter
     return parts[0] != parts[1]
-
-
-def _text(source: str, name: str) -> str:
-    one = definitions(source)[name]
-    return NEWLINE.sub("\n", source[one.start : one.end])
 
 
 def _submission(lab, commit, blobs, starter, other, gone, descends=True) -> Submission:

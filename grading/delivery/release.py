@@ -61,7 +61,8 @@ def _release(course: Course, lab: Lab, to: str, start: Path, notes: str, jailed:
 
 
 def _passed(course: Course, lab: Lab, jailed: bool) -> Report:
-    answer = from_tree(lab, trees.reference_tree(course, lab), trees.starter_tree(course, lab))
+    starter = trees.starter_tree(course, lab)
+    answer = from_tree(lab, trees.reference_tree(course, lab, starter), starter)
     return passed(course, lab, answer, f"the reference of {lab.id}", jailed)
 
 
@@ -82,7 +83,8 @@ def _ended(report: Report) -> str:
 def filled(repo: git.Repo, commit: str, course: Course, lab: Lab) -> Tree:
     """`commit` of the lab's branch with the holes filled. PublishError where it is not the branch of this course."""
     there = _tree_of(repo, commit)
-    starter, reference = trees.starter_tree(course, lab), trees.reference_tree(course, lab)
+    starter = trees.starter_tree(course, lab)
+    reference = trees.reference_tree(course, lab, starter)
     if stale := [path for path in starter if path not in OF_THE_ENGINE and there.get(path) != starter[path]]:
         raise PublishError(f"{lab.branch} has another {stale[0]} than this course: run `labs publish {lab.id}` first")
     tree = there | {path: content for path, content in reference.items() if starter.get(path) != content}

@@ -43,12 +43,6 @@ def course(tmp_path_factory):
     return Course.load(root)
 
 
-@pytest.fixture(scope="module")
-def judge(course):
-    with judge_for(course.lab("l01"), jail.status().ok) as shared:
-        yield shared
-
-
 @pytest.fixture
 def graded(course):
     """Grade the reference by three tests: the first runs of those in `late` are late, the first `broken` break off."""

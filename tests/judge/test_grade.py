@@ -6,7 +6,7 @@ from synthetic import write_course
 from grading.course.catalog import Course
 from grading.course.submission import Refused, from_tree, from_worktree
 from grading.course.trees import reference_tree, starter_tree
-from grading.judge.carry import Run, judge_for
+from grading.judge.carry import Run
 from grading.judge.grade import grade, verdict_of
 from grading.judge.process import write_tree
 from grading.judge.report import TestResult, Verdict
@@ -30,12 +30,6 @@ def course(tmp_path_factory):
     for path in root.glob("challenges/*/lab.yaml"):
         path.write_text(path.read_text() + limits)
     return Course.load(root)
-
-
-@pytest.fixture(scope="module")
-def judge(course):
-    with judge_for(course.lab("l01"), jail.status().ok) as shared:
-        yield shared
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def points(report: Report, ids: Sequence[str]) -> list[Point]:
     for name in ids or list(found):
         test = found.get(name)
         passed = alive and test is not None and test.outcome == "passed"
-        says = f"{test.sentence} {test.message or outline.cause(test)}" if test in report.failed else _why(report)
+        says = f"{test.sentence} {outline.why(test)}" if test in report.failed else _why(report)
         given.append(Point(name, passed, "" if passed else " ".join(clip(says, MOST_MESSAGE).split())))
     return given
 

@@ -137,7 +137,7 @@ def _sentences(failure: Failure) -> str:
 
 
 def _evidence(test: TestResult, sides: tuple[str, str]) -> str:
-    lines = [clip(test.message or outline.cause(test), 1500)]
+    lines = [clip(outline.why(test), 1500)]
     lines += [
         line for side, text in zip(sides, (test.expected, test.got), strict=True) for line in _aligned(side, text)
     ]

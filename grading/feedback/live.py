@@ -22,12 +22,8 @@ def lines(done: Round) -> list[str]:
     if done.problem:
         return [visible(line) for line in done.problem.splitlines()]
     failed = [test for test in done.report.failed if test.id in done.ran]
-    said = [f"  {test.outcome:<8} {test.id}: {test.sentence} {_why(test)}" for test in failed]
+    said = [f"  {test.outcome:<8} {test.id}: {test.sentence} {outline.why(test)}" for test in failed]
     return [_saved(done), *(clip(line, 400) for line in said), _verdict(done.report, done.seconds)]
-
-
-def _why(test: TestResult) -> str:
-    return test.message or outline.cause(test)
 
 
 def _saved(done: Round) -> str:

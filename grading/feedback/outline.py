@@ -73,6 +73,11 @@ def cause(test: TestResult) -> str:
     return KINDS.get(test.kind, "The check does not hold.")
 
 
+def why(test: TestResult) -> str:
+    """What the test says of its failure, else the cause."""
+    return test.message or cause(test)
+
+
 def failures(report: Report) -> list[Failure]:
     """The failed tests in the contract's order, those with one cause together."""
     groups: dict[tuple, list[TestResult]] = {}

@@ -122,7 +122,7 @@ def _more(total: int) -> list[RenderableType]:
 
 
 def _evidence(test: TestResult, sides: tuple[str, str]) -> list[RenderableType]:
-    found: list[RenderableType] = [Text(clip(test.message or outline.cause(test), 1500))]
+    found: list[RenderableType] = [Text(clip(outline.why(test), 1500))]
     if test.expected or test.got:
         found.append(_compared(test, *sides))
     found += [_frame(frame) for frame in test.frames[-SHOWN:]]

@@ -36,7 +36,7 @@ def _points(report: Report, changed: dict[str, set[int]]) -> Iterable[tuple[str,
         test = failure.first
         own = [frame for frame in test.frames if frame.line in changed.get(frame.path, ())]
         if own:
-            yield own[-1].path, own[-1].line, failure.title, test.message or outline.cause(test)
+            yield own[-1].path, own[-1].line, failure.title, outline.why(test)
         for stack in test.stacks:
             here = [frame for frame in stack.frames if frame.line in changed.get(frame.path, ())]
             if here:

@@ -127,7 +127,7 @@ def whole(tmp_path_factory):
             shutil.copyfile(ROOT / name, root / name)
     course = seal(root, run)
     public = gitpython.Repo.init(root.parent / "public.git", bare=True, initial_branch="main")
-    publish_to(course, course.labs, f"file://{public.git_dir}", root)
+    publish_to(course, course.labs, f"file://{public.git_dir}", root, upstream="fetched")
     return Hidden(course), Path(public.git_dir)
 
 

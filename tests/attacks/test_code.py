@@ -71,21 +71,34 @@ def honest(course, lab, stood: Ground) -> None:
     stood.slack_s = SLACK_S + 5 * (time.monotonic() - begun)
 
 
+def timed(course, lab, stood: Ground, case: Case, linted: bool) -> tuple[Report, float]:
+    begun = time.monotonic()
+    report = graded(course, lab, stood.judge, case.source, linted)
+    return report, time.monotonic() - begun
+
+
+def most_s(report: Report, slack_s: float) -> float:
+    """What a case may take on an idle machine."""
+    runs = max(1, len(report.tests)) + (report.verdict == "TIMEOUT")  # what is late is tried once more
+    return runs * PROBE_S + slack_s
+
+
 def held(report: Report, wanted: frozenset[str], took_s: float, slack_s: float) -> None:
     """The verdict is one of those wanted, and came in time."""
     words = f"{report.verdict} {report.reason} {[(test.kind, test.message) for test in report.tests]}"
     assert report.verdict in wanted, f"wanted {' or '.join(sorted(wanted))}, got {words} {report.refusals}"
-    runs = max(1, len(report.tests)) + (report.verdict == "TIMEOUT")  # what is late is tried once more
-    assert took_s <= runs * PROBE_S + slack_s, f"{took_s:.1f} s: {words}"
+    assert took_s <= most_s(report, slack_s), f"{took_s:.1f} s: {words}"
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.id)
-def test_case(case: Case, course, ground):
+def test_case(case: Case, course, ground, alone):
     lab, stood = ground(case.lab)
     for linted, wanted in ((True, case.lint), (False, case.wall)):
-        begun = time.monotonic()
-        report = graded(course, lab, stood.judge, case.source, linted)
-        held(report, wanted, time.monotonic() - begun, stood.slack_s)
+        report, took_s = timed(course, lab, stood, case, linted)
+        if took_s > most_s(report, stood.slack_s):  # its second try waits for the other worker's probes
+            alone()
+            report, took_s = timed(course, lab, stood, case, linted)
+        held(report, wanted, took_s, stood.slack_s)
     assert re.search(case.says, told(report)), told(report)
     assert stood.changes() == []
     honest(course, lab, stood)

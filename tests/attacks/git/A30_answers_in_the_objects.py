@@ -5,6 +5,7 @@ from pathlib import Path
 
 from grading.course import trees
 from grading.course.catalog import Course
+from grading.course.upstream import upstream_files
 from grading.delivery import hub as hubs
 
 EXPECTED = "absent"
@@ -18,8 +19,8 @@ def pushes(ground):
     hubs.init(ground.folder / "real.git", course.root)
     command = ["git", "cat-file", "--batch-all-objects", "--batch"]
     objects = subprocess.run(command, cwd=ground.folder / "real.git", capture_output=True, check=True).stdout
-    starters = [trees.starter_tree(course, lab) for lab in course.labs]
-    shown = {line for starter in starters for content in starter.values() for line in _lines(content)}
+    branches = [trees.starter_tree(course, lab) | upstream_files(course, lab) for lab in course.labs]
+    shown = {line for branch in branches for content in branch.values() for line in _lines(content)}
     found = [line for line in sorted(_secret(course) - shown) if line in objects]
     yield "\n".join(line.decode() for line in found)
 

@@ -19,9 +19,10 @@ def pushes(ground):
     hubs.init(ground.folder / "real.git", course.root)
     command = ["git", "cat-file", "--batch-all-objects", "--batch"]
     objects = subprocess.run(command, cwd=ground.folder / "real.git", capture_output=True, check=True).stdout
-    branches = [trees.starter_tree(course, lab) | upstream_files(course, lab) for lab in course.labs]
-    shown = {line for branch in branches for content in branch.values() for line in _lines(content)}
-    found = [line for line in sorted(_secret(course) - shown) if line in objects]
+    starters = [trees.starter_tree(course, lab) for lab in course.labs]
+    shown = {line for starter in starters for content in starter.values() for line in _lines(content)}
+    upstream = b"".join(content for lab in course.labs for content in upstream_files(course, lab).values())
+    found = [line for line in sorted(_secret(course) - shown) if line in objects and line not in upstream]
     yield "\n".join(line.decode() for line in found)
 
 

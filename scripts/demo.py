@@ -1,6 +1,7 @@
 """`make demo`: a hub in a temporary folder, a learner's clone of lab/l05, five real pushes, five verdicts.
 
-Each verdict is compared with the one that the push deserves, so this is a test as well: exit code 1 when one differs.
+Where the pinned Megatron is fetched, the last push is held against it too. Each verdict is compared with the one that
+the push deserves, so this is a test as well: exit code 1 when one differs.
 """
 
 import contextlib
@@ -14,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import git
 from demo_pushes import Push, pushes
@@ -23,7 +25,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from grading.course import trees
+from grading.course import cache, snapshots, trees
 from grading.course.catalog import Course
 from grading.delivery import hub, records
 from grading.sandbox import jail
@@ -35,6 +37,16 @@ LEARNER = {"NAME": "Ada", "EMAIL": "ada@example.org"}
 PROGRESS = re.compile(r" *(\d+)/(\d+) (passed|failed|timeout|not_run) ")
 VERDICT = {"PASS": "bold green", "FAIL": "bold red", "TIMEOUT": "bold yellow", "REFUSED": "bold red"}
 HEADINGS = r"^ *(This looks like a known mistake|Hint \d of \d .*|Oral exam: .*)$"
+
+
+class Row(NamedTuple):
+    """One line of the summary. `wrong`: what the demo did not expect, "" when all is as it should be."""
+
+    name: str
+    verdict: str
+    seconds: float
+    shows: str
+    wrong: str
 
 
 class Demo:
@@ -62,6 +74,30 @@ class Demo:
         self.console.print()
         self.console.print(self._protection())
 
+    @functools.cached_property
+    def has_upstream(self) -> bool:
+        """Whether the releases that the lab's Mainline seal needs are in the cache."""
+        names = [seal.snapshot for seal in self.lab.seals.mainline]
+        return all(cache.have(lock) for lock in snapshots.pick(ROOT, names))
+
+    def hold(self) -> Row:
+        """The Mainline grading of what lies in the clone, and what came of it."""
+        heading(
+            self.console,
+            "Against the real one",
+            "Megatron's own layers get the same inputs as Ada's, on 2 and 4 ranks.",
+        )
+        self.command(f"labs grade {LAB} --commit HEAD --seal mainline")
+        labs = [sys.executable, "-m", "grading.cli.main", "grade", LAB, "--course", ROOT]
+        whole = [*labs, "--commit", "HEAD", "--seal", "mainline", *([] if self.jail.ok else ["--no-jail"])]
+        begun = time.monotonic()
+        run = subprocess.run(whole, cwd=self.clone, stdout=subprocess.PIPE, text=True)
+        for line in run.stdout.split("\n  Oral exam", 1)[0].strip("\n").split("\n"):  # the push has shown the exam
+            self.console.print(_coloured(line), soft_wrap=True)
+        verdict = run.stdout.split()[1] if run.stdout else "none"
+        wrong = f"exit code {run.returncode}, not 0" if run.returncode else ""
+        return Row("Megatron itself", verdict, time.monotonic() - begun, "what upstream's own layers answer", wrong)
+
     def _protection(self) -> Text:
         if self.jail.ok:
             return Text("The hidden tests stay in the judge; Ada's code runs in a bubblewrap jail without them.", "dim")
@@ -72,8 +108,8 @@ class Demo:
             "yellow",
         )
 
-    def play(self, number: int, push: Push) -> tuple[str, str, float]:
-        """One push. Returns the verdict, what is wrong with it ("" when nothing is), and the seconds it took."""
+    def play(self, number: int, push: Push) -> Row:
+        """One push, and what came of it."""
         heading(self.console, f"{number} of 5 · {push.name}", push.story)
         self._patch(push)
         begun = time.monotonic()
@@ -82,11 +118,11 @@ class Demo:
         seconds = time.monotonic() - begun
         found = records.of_commit(git.Repo(self.folder / "hub.git"), self.git("rev-parse", "HEAD").strip())
         if not found:
-            return "none", "the hub noted no verdict", seconds
+            return Row(push.name, "none", seconds, push.shows, "the hub noted no verdict")
         wrong = push.miss(found[-1]) if found[-1].verdict == push.verdict else f"not {push.verdict}"
         if wrong:
             self.console.print(Text(f"This is not what the demo expects: {found[-1].verdict}, {wrong}.", "bold red"))
-        return found[-1].verdict, wrong, seconds
+        return Row(push.name, found[-1].verdict, seconds, push.shows, wrong)
 
     def _patch(self, push: Push) -> None:
         """Commit the learner's patch, and show what it is."""
@@ -124,13 +160,7 @@ class Demo:
             self._remote("       ⋮")
 
     def _remote(self, line: str) -> None:
-        text = Text(line)
-        for word, style in VERDICT.items():
-            text.highlight_regex(rf"^\S {word}\b", style)
-        text.highlight_regex(r"^ *\$ .*?(?=  )", "bold")
-        text.highlight_regex(r"\S+\.py:\d+", "cyan")
-        text.highlight_regex(HEADINGS, "bold")
-        self.console.print(Text.assemble(("remote: ", "dim"), text), soft_wrap=True)
+        self.console.print(Text.assemble(("remote: ", "dim"), _coloured(line)), soft_wrap=True)
 
     @contextlib.contextmanager
     def _waiting(self) -> Iterator[Callable[[str], None]]:
@@ -151,6 +181,16 @@ class Demo:
         return subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
+def _coloured(line: str) -> Text:
+    text = Text(line)
+    for word, style in VERDICT.items():
+        text.highlight_regex(rf"^\S {word}\b", style)
+    text.highlight_regex(r"^ *\$ .*?(?=  )", "bold")
+    text.highlight_regex(r"\S+\.py:\d+", "cyan")
+    text.highlight_regex(HEADINGS, "bold")
+    return text
+
+
 def _code(patch: str) -> str:
     """A patch without the docstring of a mistake and without the line that names its file."""
     return re.sub(r'\A""".*?"""|^# file: [^\n]*$', "", patch, flags=re.MULTILINE | re.DOTALL).strip("\n")
@@ -163,12 +203,12 @@ def heading(console: Console, title: str, sentence: str) -> None:
     console.print(Text(sentence), width=width)
 
 
-def summary(results: list[tuple[Push, str, str, float]]) -> Table:
+def summary(rows: list[Row]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), show_header=False)
-    for push, verdict, wrong, seconds in results:
-        sign = Text("✗", "red") if wrong else Text("✓", "green")
-        what = Text(wrong, "red") if wrong else Text(push.shows, "dim")
-        table.add_row(sign, push.name, Text(verdict, VERDICT.get(verdict, "")), f"{seconds:.1f} s", what)
+    for row in rows:
+        sign = Text("✗", "red") if row.wrong else Text("✓", "green")
+        what = Text(row.wrong, "red") if row.wrong else Text(row.shows, "dim")
+        table.add_row(sign, row.name, Text(row.verdict, VERDICT.get(row.verdict, "")), f"{row.seconds:.1f} s", what)
     return table
 
 
@@ -211,20 +251,22 @@ def main() -> int:
         console.print(Text(f"git failed: {error.stderr.strip()}", "bold red"))
         return 1
     console.print(summary(results))
-    if any(wrong for _, _, wrong, _ in results):
+    if any(row.wrong for row in results):
         return 1
     heading(console, "Your turn", "The lab is yours in three commands, once this shell finds `labs`:")
     console.print(first_steps(LAB))
     return 0
 
 
-def play_all(console: Console) -> list[tuple[Push, str, str, float]]:
+def play_all(console: Console) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="mainline-demo-") as folder:
         demo = Demo(console, Path(folder))
         demo.set_up()
-        results = [(one, *demo.play(number, one)) for number, one in enumerate(pushes(demo.lab), 1)]
-        heading(console, "What the hub said", f"Five pushes, {sum(seconds for *_, seconds in results):.0f} s.")
-    return results
+        rows = [demo.play(number, one) for number, one in enumerate(pushes(demo.lab), 1)]
+        if demo.has_upstream:
+            rows.append(demo.hold())
+        heading(console, "What became of it", f"Five pushes, {sum(row.seconds for row in rows):.0f} s of grading.")
+    return rows
 
 
 if __name__ == "__main__":

@@ -1,0 +1,11 @@
+"""A batch that fills the largest bucket goes around its graph."""
+
+
+# file: mini_infra/sglang/srt/model_executor/runner/decode_cuda_graph_runner.py
+class DecodeCudaGraphRunner:
+    def execute(self, forward_batch: ForwardBatch) -> torch.Tensor:
+        if forward_batch.batch_size >= self.max_bs:
+            with torch.no_grad():
+                return self.model(forward_batch)
+        self.load_batch(forward_batch)
+        return self.backend.replay(self.bs)[: self.raw_bs]

@@ -1,0 +1,14 @@
+"""The process dies of SIGSEGV inside `pause`. In which order of the three steps can the bytes still be read?"""
+
+
+# file: mini_infra/torch_memory_saver/entrypoint.py
+class TorchMemorySaver:
+    def pause(self, tag: str | None = None) -> None:
+        for one in self.allocations:
+            if one.paused or tag not in (None, one.tag):
+                continue
+            one.pages.protect(False)
+            if one.enable_cpu_backup:
+                one.backup = one.pages.as_tensor().clone()
+            one.pages.madvise(mmap.MADV_DONTNEED)
+            one.paused = True

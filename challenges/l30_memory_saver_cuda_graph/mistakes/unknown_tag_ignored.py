@@ -1,0 +1,20 @@
+"""A resume of a tag that was never released passes in silence, so that a trainer who forgot the release learns it from the
+out-of-memory error. Say it."""
+
+
+# file: mini_infra/sglang/srt/managers/scheduler_components/weight_updater.py
+class SchedulerWeightUpdaterManager:
+    def resume_memory_occupation(self, recv_req: ResumeMemoryOccupationReqInput) -> ResumeMemoryOccupationReqOutput:
+        wanted = set(recv_req.tags or GPU_MEMORY_ALL_TYPES)
+        self.offload_tags -= wanted
+        saver = self.memory_saver_adapter
+        if GPU_MEMORY_TYPE_CUDA_GRAPH in wanted:
+            saver.resume(GPU_MEMORY_TYPE_CUDA_GRAPH)
+        if GPU_MEMORY_TYPE_WEIGHTS in wanted:
+            saver.resume(GPU_MEMORY_TYPE_WEIGHTS)
+            dist.barrier(self.tp_cpu_group)
+            _import_static_state(self.tp_worker.model_runner.model, self.stashed_model_static_state)
+            self.stashed_model_static_state = None
+        if GPU_MEMORY_TYPE_KV_CACHE in wanted:
+            saver.resume(GPU_MEMORY_TYPE_KV_CACHE)
+        return ResumeMemoryOccupationReqOutput()

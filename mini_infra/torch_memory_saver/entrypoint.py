@@ -69,9 +69,9 @@ class TorchMemorySaver:
     def pause(self, tag: str | None = None) -> None:
         """Give back the memory of all allocations of `tag` (None: of every tag); their addresses stay mapped.
 
-        Afterwards none of their pages is resident, and touching one is SIGSEGV. Those with enable_cpu_backup keep a
-        copy of their bytes elsewhere, made for one allocation at a time: never a second copy of more than one whose
-        pages are still there. What is paused already stays as it is; a tag without allocations is none's.
+        Afterwards none of their pages is resident, and touching one is SIGSEGV. Those with enable_cpu_backup have a
+        copy of their bytes in `backup`; save one and drop its pages before you save the next, so that at no moment more
+        than one exists twice. What is paused already stays as it is. A tag that nobody has does nothing.
         """
         for one in self.allocations:
             if one.paused or tag not in (None, one.tag):
@@ -85,8 +85,8 @@ class TorchMemorySaver:
     def resume(self, tag: str | None = None) -> None:
         """Make the pages of all paused allocations of `tag` (None: of every tag) usable again, where they were.
 
-        With a backup their bytes are what they were at `pause`, and the backup is freed; without, they are zero.
-        What is not paused stays as it is.
+        With a backup their bytes are what they were at `pause`, and the backup is freed before the next one's pages are
+        filled; without, they are zero. What is not paused stays as it is.
         """
         for one in self.allocations:
             if not one.paused or tag not in (None, one.tag):
